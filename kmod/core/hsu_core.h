@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The core of hsunwind: from registers and memory to a chain of addresses.
+ *
+ * Pure C, the same sources in the kernel module and in the tools. It knows
+ * nothing of perf, ioctls, processes or ELF. It does not allocate, lock, log or
+ * sleep, and every loop has a bound, so that it may run in NMI context on
+ * hostile input.
+ */
+#ifndef HSU_CORE_H
+#define HSU_CORE_H
+
+#include "hsu_env.h"
+#include "hsunwind.h"
+
+/* DWARF register numbers of x86-64 (psABI, figure 3.36). */
+enum hsu_reg {
+	HSU_RAX, HSU_RDX, HSU_RCX, HSU_RBX, HSU_RSI, HSU_RDI, HSU_RBP, HSU_RSP,
+	HSU_R8, HSU_R9, HSU_R10, HSU_R11, HSU_R12, HSU_R13, HSU_R14, HSU_R15,
+	HSU_NR_REGS
+};
+
+/**
+ * struct hsu_image - a validated image, ready for look-ups
+ * @hdr: the image itself; not copied, must outlive this structure.
+ * @segs: its executable segments.
+ * @rules: its rules.
+ * @pcs: addresses of its rows.
+ * @ids: rule numbers of its rows.
+ */
+struct hsu_image {
+	const struct hsunwind_image *hdr;
+	const struct hsunwind_seg *segs;
+	const struct hsunwind_rule *rules;
+	const u32 *pcs;
+	const u16 *ids;
+};
+
+/**
+ * hsu_image_init() - check an image in full and prepare it for look-ups
+ * @img: filled in on success.
+ * @data: the image, aligned to 8 bytes.
+ * @len: length of @data in bytes.
+ *
+ * Everything that the walk relies on is checked here, once, so that no look-up
+ * has to. Takes time proportional to @len.
+ *
+ * Context: any; does not sleep.
+ * Return: NULL if the image is good, else a constant string that names the
+ * first bad field.
+ */
+const char *hsu_image_init(struct hsu_image *img, const void *data, size_t len);
+
+/**
+ * hsu_image_bias() - where an executable mapping puts an image
+ * @img: the image of the mapped file.
+ * @start: first address of the mapping.
+ * @offset: file offset that is mapped there, bytes.
+ * @bias: out: run-time address of the image's base.
+ *
+ * Return: false if the mapping is not one of an executable segment.
+ */
+bool hsu_image_bias(const struct hsu_image *img, u64 start, u64 offset,
+		    u64 *bias);
+
+/**
+ * struct hsu_map - one executable mapping of a process
+ * @start: first address.
+ * @end: first address behind it.
+ * @bias: run-time address of the image's base.
+ * @img: image of the mapped file.
+ */
+struct hsu_map {
+	u64 start;
+	u64 end;
+	u64 bias;
+	const struct hsu_image *img;
+};
+
+#define HSU_SHOW_INTERNAL	(1u << 0)	/* frames of HSUNWIND_CLASS_HS_RTS */
+#define HSU_SHOW_RTS		(1u << 1)	/* plumbing below a Haskell stack */
+#define HSU_SHOW_ALL		(HSU_SHOW_INTERNAL | HSU_SHOW_RTS)
+
+/* Kind of an entry of the chain, for tools that want to know. */
+enum hsu_kind {
+	HSU_LEAF,
+	HSU_HASKELL,
+	HSU_C,
+};
+
+#define HSU_BLOCK_WORDS		32	/* of the Haskell stack, read at a time */
+#define HSU_MAX_STEPS		(1u << 17)	/* physical frames per walk */
+
+/**
+ * struct hsu_walk - one walk: input, result and working state
+ * @env: in: how to read the process.
+ * @maps: in: its executable mappings, sorted by address, not overlapping.
+ * @nr_maps: in: their number.
+ * @ip: in: interrupted instruction.
+ * @regs: in: registers at @ip by DWARF number.
+ * @flags: in: %HSU_SHOW_*.
+ * @max_steps: in: physical frames to visit at most, up to %HSU_MAX_STEPS.
+ * @out: in: where the chain goes, leaf first.
+ * @kinds: in: where the kind of each entry goes, or NULL.
+ * @cap: in: entries that fit, at least 1.
+ * @n: out: entries written.
+ * @steps: out: physical frames visited.
+ * @scanned: out: number of Haskell functions whose caller had to be searched.
+ * @resynced: out: number of safe calls whose Haskell stack had moved.
+ *
+ * The rest is private to the core.
+ */
+struct hsu_walk {
+	struct hsu_env env;
+	const struct hsu_map *maps;
+	u32 nr_maps;
+	u64 ip;
+	u64 regs[HSU_NR_REGS];
+	u32 flags;
+	u32 max_steps;
+	u64 *out;
+	u8 *kinds;
+	u32 cap;
+
+	u32 n;
+	u32 steps;
+	u32 scanned;
+	u32 resynced;
+
+	/* private: */
+	u32 valid;		/* bit mask of the registers still known */
+	bool exact;		/* ip is an instruction, not a return address */
+	bool below_haskell;	/* only plumbing seen since the Haskell stack */
+	bool have_tail;		/* @tail is the end of some plumbing */
+	u32 tail;		/* chain length when that plumbing ended */
+	u32 tail_own;		/* frames of the user's own C code since then */
+	u64 incall;		/* innermost call-in not yet used, 0: unknown */
+	u64 block_addr;		/* of @block, 0: empty */
+	u32 block_words;
+	u64 block[HSU_BLOCK_WORDS];
+};
+
+/**
+ * hsu_walk() - walk the stack of one thread
+ * @w: input filled in, everything else zero.
+ *
+ * The first entry is always @w->ip. No entry is ever written that was not
+ * checked to lie in code of a known image, except that first one.
+ *
+ * Context: any, NMI included. Time is bounded by @max_steps and @cap.
+ * Return: why the walk ended, an &enum hsunwind_stop.
+ */
+enum hsunwind_stop hsu_walk(struct hsu_walk *w);
+
+/**
+ * hsu_stop_name() - stable name of a stop reason
+ * @stop: an &enum hsunwind_stop; any other value gives "unknown".
+ */
+const char *hsu_stop_name(unsigned int stop);
+
+/**
+ * hsu_stop_text() - meaning of a stop reason, a phrase for users
+ * @stop: an &enum hsunwind_stop; any other value gives "unknown".
+ */
+const char *hsu_stop_text(unsigned int stop);
+
+#endif /* HSU_CORE_H */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Look-up in a validated image; private to the core. */
+#ifndef HSU_IMAGE_H
+#define HSU_IMAGE_H
+
+#include "hsu_core.h"
+
+/**
+ * hsu_image_rule() - the rule in force at a code address
+ * @img: a validated image.
+ * @pc: address relative to the image's base.
+ *
+ * Return: the rule, or NULL if @pc lies before the first row.
+ */
+const struct hsunwind_rule *hsu_image_rule(const struct hsu_image *img, u32 pc);
+
+#endif /* HSU_IMAGE_H */

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of the walk share with each other; private to the core. */
+#ifndef HSU_WALK_H
+#define HSU_WALK_H
+
+#include "hsu_image.h"
+
+/* Not a stop reason: the walk goes on. */
+#define HSU_GO	(-1)
+
+/* Registers that the rules carry from a C frame to its caller. */
+#define HSU_TRACKED	((1u << HSU_RSP) | (1u << HSU_RBP) | \
+			 (1u << HSU_RBX) | (1u << HSU_R14))
+#define HSU_ALL_REGS	((1u << HSU_NR_REGS) - 1)
+
+/**
+ * hsu_find() - rule and mapping of an address
+ * @w: the walk.
+ * @addr: address in the process.
+ * @map: out: the mapping it is in; may be NULL.
+ * @rule: out: the rule in force there.
+ *
+ * Return: %HSU_GO, %HSUNWIND_STOP_NO_CODE or %HSUNWIND_STOP_NO_RULE.
+ */
+int hsu_find(const struct hsu_walk *w, u64 addr, const struct hsu_map **map,
+	     const struct hsunwind_rule **rule);
+
+static inline bool hsu_is_haskell(const struct hsunwind_rule *rule)
+{
+	return rule->kind >= HSUNWIND_RULE_HS_SP;
+}
+
+static inline bool hsu_read(const struct hsu_walk *w, u64 addr, void *dst,
+			    u32 len)
+{
+	return hsu_env_read(&w->env, addr, dst, len);
+}
+
+static inline bool hsu_valid(const struct hsu_walk *w, u32 reg)
+{
+	return w->valid & (1u << reg);
+}
+
+/**
+ * hsu_emit_haskell() - put a Haskell address into the chain, or hide it
+ * @w: the walk.
+ * @addr: the address.
+ * @cls: its class.
+ *
+ * Return: %HSU_GO, or %HSUNWIND_STOP_BUDGET if the chain is full.
+ */
+int hsu_emit_haskell(struct hsu_walk *w, u64 addr, u8 cls);
+
+/**
+ * hsu_load_slots() - load the return address and the saved registers
+ * @w: the walk; @w->regs, @w->valid, @w->ip and @w->exact change.
+ * @rule: whose slots to use.
+ * @cfa: of that frame.
+ *
+ * Return: %HSU_GO or %HSUNWIND_STOP_READ_C; in that case nothing changes.
+ */
+int hsu_load_slots(struct hsu_walk *w, const struct hsunwind_rule *rule,
+		   u64 cfa);
+
+/**
+ * hsu_step_c() - from a C frame to its caller
+ * @w: the walk, at a C frame.
+ * @rule: its rule.
+ *
+ * Return: %HSU_GO or why the walk ends.
+ */
+int hsu_step_c(struct hsu_walk *w, const struct hsunwind_rule *rule);
+
+/**
+ * hsu_step_haskell() - over a whole Haskell stack to the C caller of StgRun
+ * @w: the walk, at Haskell code.
+ * @map: the mapping of that code.
+ * @rule: its rule.
+ *
+ * Return: %HSU_GO or why the walk ends.
+ */
+int hsu_step_haskell(struct hsu_walk *w, const struct hsu_map *map,
+		     const struct hsunwind_rule *rule);
+
+/**
+ * struct hsu_frame - one frame of a Haskell stack
+ * @ra: its return address.
+ * @type: closure type in its info table.
+ * @words: its size, 0 for %HSU_UNDERFLOW_FRAME and %HSU_STOP_FRAME.
+ * @cls: class of @ra.
+ */
+struct hsu_frame {
+	u64 ra;
+	u32 type;
+	u32 words;
+	u8 cls;
+};
+
+/**
+ * hsu_frame_at() - read and check a Haskell frame
+ * @w: the walk.
+ * @ghc: layout of the run-time system.
+ * @addr: address of the frame.
+ * @f: out: the frame.
+ *
+ * Return: %HSU_GO or why it is no frame.
+ */
+int hsu_frame_at(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 addr,
+		 struct hsu_frame *f);
+
+/**
+ * hsu_first_frame() - find the caller's frame of Haskell code
+ * @w: the walk, at Haskell code.
+ * @map: the mapping of that code.
+ * @rule: its rule.
+ * @addr: out: address of the frame of the code's caller.
+ *
+ * Return: %HSU_GO or why there is none.
+ */
+int hsu_first_frame(struct hsu_walk *w, const struct hsu_map *map,
+		    const struct hsunwind_rule *rule, u64 *addr);
+
+/**
+ * struct hsu_chunk - a StgStack, one chunk of a Haskell stack
+ * @start: address of its first word.
+ * @end: address behind its last word.
+ * @sp: its saved stack pointer, between @start and @end.
+ */
+struct hsu_chunk {
+	u64 start;
+	u64 end;
+	u64 sp;
+};
+
+/**
+ * hsu_chunk_at() - read and check a StgStack
+ * @w: the walk.
+ * @ghc: layout of the run-time system.
+ * @stack: address of the closure; may have been evacuated.
+ * @chunk: out: the chunk.
+ *
+ * Return: false if this is no stack chunk.
+ */
+bool hsu_chunk_at(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 stack,
+		  struct hsu_chunk *chunk);
+
+/**
+ * hsu_thread_chunk() - topmost chunk of a Haskell thread
+ * @w: the walk.
+ * @ghc: layout of the run-time system.
+ * @tso: address of the StgTSO; may have been evacuated.
+ * @chunk: out: the chunk.
+ *
+ * Return: false if this is no thread.
+ */
+bool hsu_thread_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		      u64 tso, struct hsu_chunk *chunk);
+
+/**
+ * hsu_safe_call_sp() - stack pointer of a Haskell thread in a safe call
+ * @w: the walk, at Haskell code that has called C.
+ * @ghc: layout of the run-time system.
+ * @sp: out: the stack pointer now.
+ *
+ * While a thread is in a safe call, its stack may be squeezed by suspendThread()
+ * and moved by the collector: the %rbp it had at the call is then stale. The
+ * run-time system's own record is not.
+ *
+ * Return: true if this is a safe call, and @sp is known.
+ */
+bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		      u64 *sp);
+
+/* Closure types, the same in GHC 8.8 to 9.10 (rts/storage/ClosureTypes.h). */
+#define HSU_RET_BCO		29
+#define HSU_RET_SMALL		30
+#define HSU_RET_BIG		31
+#define HSU_RET_FUN		32
+#define HSU_UPDATE_FRAME	33
+#define HSU_CATCH_FRAME		34
+#define HSU_UNDERFLOW_FRAME	35
+#define HSU_STOP_FRAME		36
+#define HSU_TSO			52
+#define HSU_STACK		53
+#define HSU_ATOMICALLY_FRAME	55
+#define HSU_CATCH_RETRY_FRAME	56
+#define HSU_CATCH_STM_FRAME	57
+
+#endif /* HSU_WALK_H */

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The walk: alternates between C frames and whole Haskell stacks, and decides
+ * what is put in the chain.
+ */
+#include "hsu_walk.h"
+
+int hsu_find(const struct hsu_walk *w, u64 addr, const struct hsu_map **map,
+	     const struct hsunwind_rule **rule)
+{
+	const struct hsu_map *m;
+	u32 lo = 0;
+	u32 hi = w->nr_maps;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		m = &w->maps[mid];
+		if (addr < m->start)
+			hi = mid;
+		else if (addr >= m->end)
+			lo = mid + 1;
+		else
+			break;
+	}
+	if (lo >= hi)
+		return HSUNWIND_STOP_NO_CODE;
+	m = &w->maps[lo + (hi - lo) / 2];
+	if (map)
+		*map = m;
+	if (addr - m->bias > 0xffffffffu)
+		return HSUNWIND_STOP_NO_RULE;
+	*rule = hsu_image_rule(m->img, addr - m->bias);
+	if (!*rule || (*rule)->kind == HSUNWIND_RULE_NONE)
+		return HSUNWIND_STOP_NO_RULE;
+	return HSU_GO;
+}
+
+static int emit(struct hsu_walk *w, u64 addr, enum hsu_kind kind)
+{
+	if (w->n >= w->cap)
+		return HSUNWIND_STOP_BUDGET;
+	if (w->kinds)
+		w->kinds[w->n] = kind;
+	w->out[w->n++] = addr;
+	return HSU_GO;
+}
+
+int hsu_emit_haskell(struct hsu_walk *w, u64 addr, u8 cls)
+{
+	w->have_tail = false;
+	if (cls == HSUNWIND_CLASS_HS_RTS && !(w->flags & HSU_SHOW_INTERNAL))
+		return HSU_GO;
+	return emit(w, addr, HSU_HASKELL);
+}
+
+/*
+ * The run-time system's own frames directly below a Haskell stack (schedule,
+ * rts_evalIO, hs_main, workerStart, …) are plumbing and left out. Elsewhere,
+ * the collector for example, they are what the thread is doing, and shown.
+ */
+static int emit_c(struct hsu_walk *w, u64 addr, u8 cls)
+{
+	if (w->below_haskell && cls == HSUNWIND_CLASS_RTS) {
+		w->have_tail = true;
+		w->tail = w->n;
+		w->tail_own = 0;
+		if (!(w->flags & HSU_SHOW_RTS))
+			return HSU_GO;
+	} else {
+		w->below_haskell = false;
+		if (cls != HSUNWIND_CLASS_LIBC)
+			w->tail_own++;
+	}
+	return emit(w, addr, HSU_C);
+}
+
+/*
+ * What remains below the outermost plumbing is start-up code if it belongs to
+ * the C library, save for one frame: the main() that GHC generates. Leaving it
+ * out gives the main thread, bound threads and workers one root. Two frames of
+ * their own are C code that calls Haskell (its main() and an exported
+ * function's stub), and stay.
+ */
+static void drop_startup(struct hsu_walk *w)
+{
+	if (w->have_tail && w->tail_own <= 1 && !(w->flags & HSU_SHOW_RTS))
+		w->n = w->tail;
+}
+
+static int step(struct hsu_walk *w, bool leaf)
+{
+	const struct hsunwind_rule *rule;
+	const struct hsu_map *map;
+	int ret;
+
+	if (w->steps++ >= w->max_steps)
+		return HSUNWIND_STOP_STEPS;
+	/*
+	 * A call may be the last instruction of its function: look a return
+	 * address up inside the call.
+	 */
+	ret = hsu_find(w, w->exact ? w->ip : w->ip - 1, &map, &rule);
+	if (ret != HSU_GO)
+		return ret;
+	if (!leaf) {
+		ret = hsu_is_haskell(rule) ?
+			hsu_emit_haskell(w, w->ip, rule->cls) :
+			emit_c(w, w->ip, rule->cls);
+		if (ret != HSU_GO)
+			return ret;
+	}
+	if (hsu_is_haskell(rule))
+		return hsu_step_haskell(w, map, rule);
+	return hsu_step_c(w, rule);
+}
+
+enum hsunwind_stop hsu_walk(struct hsu_walk *w)
+{
+	int ret;
+
+	w->valid = HSU_ALL_REGS;
+	w->exact = true;
+	ret = emit(w, w->ip, HSU_LEAF);
+	if (ret == HSU_GO)
+		ret = step(w, true);
+	while (ret == HSU_GO)
+		ret = step(w, false);
+	if (ret == HSUNWIND_STOP_COMPLETE)
+		drop_startup(w);
+	return ret;
+}
