@@ -58,7 +58,8 @@
 #define HSUNWIND_RULE_BOTTOM	5	/* outermost function: no caller */
 #define HSUNWIND_RULE_HS_SP	6	/* return address at rbp + cfa_off */
 #define HSUNWIND_RULE_HS	7	/* Haskell code, distance not known */
-#define HSUNWIND_RULE_NR	8
+#define HSUNWIND_RULE_HS_END	8	/* Haskell code below the last frame */
+#define HSUNWIND_RULE_NR	9
 
 /* Saved-register slots of &struct hsunwind_rule, in words from the CFA. */
 #define HSUNWIND_SLOT_SAME	0	/* the caller's value is still there */
@@ -67,8 +68,8 @@
 /**
  * struct hsunwind_rule - how to unwind one frame
  * @kind: %HSUNWIND_RULE_*.
- * @cls: %HSUNWIND_CLASS_*. Must be a Haskell class exactly if @kind is
- *	%HSUNWIND_RULE_HS_SP or %HSUNWIND_RULE_HS.
+ * @cls: %HSUNWIND_CLASS_*. Must be a Haskell class exactly if @kind is one of
+ *	%HSUNWIND_RULE_HS_SP, %HSUNWIND_RULE_HS and %HSUNWIND_RULE_HS_END.
  * @cfa_reg: DWARF number (0 to 15) of the register that the CFA is based on.
  *	0 for kinds that do not use it.
  * @reserved: must be 0.

@@ -140,21 +140,23 @@ static u64 task_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 
 /*
  * The code around a safe call keeps what suspendThread() returned, its Task, in
- * a register that C preserves, for resumeThread(). The Task's stack of call-in
- * records names the suspended thread of every safe call that is under way,
- * innermost first, as the walk meets them.
+ * a register that C preserves, for resumeThread(), which keeps it in one too
+ * while it waits. The Task's stack of call-in records names the suspended
+ * thread of every safe call that is under way, innermost first, as the walk
+ * meets them.
  */
 bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		      u64 *sp)
 {
+	const u64 task[] = {
+		w->regs[HSU_RBX], w->regs[HSU_R14], w->callee[0], w->callee[1],
+	};
 	struct hsu_chunk chunk;
 	u64 incall = 0;
 	u32 i;
 
-	if (hsu_valid(w, HSU_RBX))
-		incall = task_incall(w, ghc, w->regs[HSU_RBX]);
-	if (!incall && hsu_valid(w, HSU_R14))
-		incall = task_incall(w, ghc, w->regs[HSU_R14]);
+	for (i = 0; i < ARRAY_SIZE(task) && !incall; i++)
+		incall = task_incall(w, ghc, task[i]);
 	if (!incall)
 		return false;
 	if (w->incall)

@@ -36,6 +36,8 @@ int hsu_load_slots(struct hsu_walk *w, const struct hsunwind_rule *rule,
 		else if (!hsu_read(w, cfa + 8 * (s64)slot, &value[i], 8))
 			return HSUNWIND_STOP_READ_C;
 	}
+	w->callee[0] = w->regs[HSU_RBX];
+	w->callee[1] = w->regs[HSU_R14];
 	for (i = 0; i < ARRAY_SIZE(slots); i++) {
 		/* A value just loaded is known, whatever was before. */
 		if (slots[i] != HSUNWIND_SLOT_SAME)
@@ -77,18 +79,22 @@ int hsu_step_c(struct hsu_walk *w, const struct hsunwind_rule *rule)
 {
 	u64 cfa;
 
-	if (rule->kind == HSUNWIND_RULE_BOTTOM)
-		return HSUNWIND_STOP_COMPLETE;
-	if (!hsu_valid(w, rule->cfa_reg) || !hsu_valid(w, HSU_RSP))
+	if (!hsu_valid(w, HSU_RSP))
 		return HSUNWIND_STOP_NO_REG;
 
 	switch (rule->kind) {
+	case HSUNWIND_RULE_BOTTOM:
+		return HSUNWIND_STOP_COMPLETE;
 	case HSUNWIND_RULE_SIGNAL:
 		return step_signal(w, rule);
 	case HSUNWIND_RULE_CFA:
+		if (!hsu_valid(w, rule->cfa_reg))
+			return HSUNWIND_STOP_NO_REG;
 		cfa = w->regs[rule->cfa_reg] + rule->cfa_off;
 		break;
 	case HSUNWIND_RULE_DEREF:
+		if (!hsu_valid(w, rule->cfa_reg))
+			return HSUNWIND_STOP_NO_REG;
 		if (!hsu_read(w, w->regs[rule->cfa_reg] + rule->arg, &cfa, 8))
 			return HSUNWIND_STOP_READ_C;
 		cfa += rule->cfa_off;

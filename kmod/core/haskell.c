@@ -243,6 +243,8 @@ int hsu_step_haskell(struct hsu_walk *w, const struct hsu_map *map,
 	u64 addr;
 	int ret;
 
+	if (rule->kind == HSUNWIND_RULE_HS_END)
+		return step_stgrun(w, map, rsp);
 	if (rule->kind == HSUNWIND_RULE_HS_SP)
 		rsp += rule->arg;
 	ret = hsu_first_frame(w, map, rule, &addr);

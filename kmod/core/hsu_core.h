@@ -135,6 +135,7 @@ struct hsu_walk {
 	u32 tail;		/* chain length when that plumbing ended */
 	u32 tail_own;		/* frames of the user's own C code since then */
 	u64 incall;		/* innermost call-in not yet used, 0: unknown */
+	u64 callee[2];		/* rbx and r14 one frame below */
 	u64 block_addr;		/* of @block, 0: empty */
 	u32 block_words;
 	u64 block[HSU_BLOCK_WORDS];

@@ -72,6 +72,14 @@ int hsu_load_slots(struct hsu_walk *w, const struct hsunwind_rule *rule,
 int hsu_step_c(struct hsu_walk *w, const struct hsunwind_rule *rule);
 
 /**
+ * hsu_step_adjustor() - from a callback's adjustor to its C caller
+ * @w: the walk, interrupted in code of no known file.
+ *
+ * Return: false if the code is no adjustor, or its caller cannot be read.
+ */
+bool hsu_step_adjustor(struct hsu_walk *w);
+
+/**
  * hsu_step_haskell() - over a whole Haskell stack to the C caller of StgRun
  * @w: the walk, at Haskell code.
  * @map: the mapping of that code.

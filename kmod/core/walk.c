@@ -101,6 +101,8 @@ static int step(struct hsu_walk *w, bool leaf)
 	 * address up inside the call.
 	 */
 	ret = hsu_find(w, w->exact ? w->ip : w->ip - 1, &map, &rule);
+	if (ret == HSUNWIND_STOP_NO_CODE && w->exact && hsu_step_adjustor(w))
+		return HSU_GO;
 	if (ret != HSU_GO)
 		return ret;
 	if (!leaf) {

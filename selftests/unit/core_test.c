@@ -307,6 +307,79 @@ TEST_F(core, entered_from_c_before_sp_is_loaded)
 	EXPECT_CHAIN(CODE(AT_CMM + 0x10), RET_1);
 }
 
+TEST_F(core, thread_that_ends)
+{
+	/* stg_stop_thread has taken the stop frame off: only C is below. */
+	START_IN_HASKELL();
+	self->w->ip = CODE(AT_HS_END + 8);
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_HS_END + 8));
+}
+
+TEST_F(core, waiting_to_resume_after_a_safe_call)
+{
+	const __u64 task = WORLD_HEAP + 0x100, incall = WORLD_HEAP + 0x200;
+	const __u64 tso = WORLD_HEAP + 0x300, stack = WORLD_HEAP + 0x4000;
+
+	/*
+	 * AT_USER stands for resumeThread(): it has the Task in rbx, and has
+	 * saved its caller's, which is no Task.
+	 */
+	world_stgrun(self->world, C_SP, 1);
+	self->w->ip = CODE(AT_USER + 8);
+	self->w->regs[HSU_RSP] = C_SP - 0x30;
+	self->w->regs[HSU_RBP] = C_SP - 0x18;
+	self->w->regs[HSU_RBX] = task;
+	world_poke(self->world, C_SP - 0x20, 12345);	/* rbx */
+	world_poke(self->world, C_SP - 0x18, WORLD_HEAP + 0x9000);	/* stale */
+	world_poke(self->world, C_SP - 0x10, CODE(AT_HS_SP + 0x40));
+	world_poke(self->world, task + 0x78, incall);
+	world_poke(self->world, incall + 8, tso);
+	world_poke(self->world, incall + 0x28, task);
+	PUSH(tso, TSO_INFO, 0, 0, stack);
+	PUSH(stack, STACK_INFO, 0x100, stack + 0x200);
+	PUSH(stack + 0x200, RET_3, 7, 7, RET_1, STOP_FRAME);
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_USER + 8), CODE(AT_HS_SP + 0x40), RET_1);
+}
+
+TEST_F(core, adjustor_of_a_callback)
+{
+	static const __u8 few[] = {
+		0x4d, 0x89, 0xc1, 0x49, 0x89, 0xc8, 0x48, 0x89, 0xd1, 0x48,
+		0x89, 0xf2, 0x48, 0x89, 0xfe, 0x48, 0x8b, 0x3d, 10, 0, 0, 0,
+		0xff, 0x25, 12, 0, 0, 0,
+	};
+	static const __u8 many[] = {
+		0x41, 0x51, 0xff, 0x35, 0x20, 0, 0, 0,
+	};
+	const __u64 at = WORLD_HEAP + 0x2000;
+	unsigned int i;
+
+	memcpy(&self->world->heap[0x2000], many, sizeof(many));
+	memcpy(&self->world->heap[0x2000 + sizeof(many)], few, sizeof(few));
+	memcpy(&self->world->heap[0x3000], few, sizeof(few));
+	for (i = 0; i < sizeof(many) + sizeof(few) - 5; i++) {
+		__u64 pushed = i < 2 ? 0 : i < 8 ? 8 : 16;
+
+		self->w->ip = at + i;
+		self->w->regs[HSU_RSP] = C_SP;
+		world_poke(self->world, C_SP, 1);
+		world_poke(self->world, C_SP + 8, 1);
+		world_poke(self->world, C_SP + pushed, CODE(AT_START + 1));
+		EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+		EXPECT_CHAIN(at + i, CODE(AT_START + 1));
+	}
+	for (i = 0; i < sizeof(few) - 5; i++) {
+		self->w->ip = WORLD_HEAP + 0x3000 + i;
+		self->w->regs[HSU_RSP] = C_SP;
+		world_poke(self->world, C_SP, CODE(AT_START + 1));
+		EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	}
+	self->w->ip = WORLD_HEAP + 0x3000 - 1;
+	EXPECT_EQ(HSUNWIND_STOP_NO_CODE, world_walk(self->world));
+}
+
 TEST_F(core, full_chain)
 {
 	START_IN_HASKELL();

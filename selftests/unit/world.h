@@ -26,7 +26,8 @@ enum {
 	AT_CMM = 0x1000,	/* class HS_RTS, up to AT_HS */
 	AT_HS = 0x2000,		/* class HS, no Sp row, up to AT_HS_SP */
 	AT_HS_SP = 0x8000,	/* return address at rbp + 16 */
-	AT_END = 0x9000,
+	AT_HS_END = 0x9000,	/* no Haskell frame is left */
+	AT_END = 0x9100,
 };
 
 #define STGRUN_SIZE	16440	/* of StgRun's frame: caller's rsp - own rsp */
