@@ -31,19 +31,13 @@ static const u8 push_first[] = {
 	0xff, 0x35,		/* push disp(%rip) */
 };
 
-#define LEN_JUMP	13	/* displacement of the load, and the jump */
-#define LEN_PUSH1	2
-#define LEN_PUSHES	8
+#define LEN_LOAD_JUMP	10	/* displacement of the load, then the jump */
+#define LEN_PUSHES	8	/* push_first with its displacement */
 
-static bool matches(const u8 *code, const u8 *pattern, u32 len)
-{
-	return memcmp(code, pattern, len) == 0;
-}
-
-/* Bytes pushed at @at bytes into the adjustor. */
+/* Bytes pushed @at bytes into an adjustor that pushes. */
 static u32 pushed(u32 at)
 {
-	if (at < LEN_PUSH1)
+	if (at < 2)
 		return 0;
 	return at < LEN_PUSHES ? 8 : 16;
 }
@@ -51,22 +45,24 @@ static u32 pushed(u32 at)
 bool hsu_step_adjustor(struct hsu_walk *w)
 {
 	static const struct hsunwind_rule nothing_saved;
-	u8 code[LEN_PUSHES + sizeof(shuffle)];
-	u32 at;
+	u64 cfa = w->regs[HSU_RSP] + 8;
+	/* where the shuffling starts, at most */
+	u64 start = w->ip + LEN_PUSHES;
+	u8 pushes[sizeof(push_first)];
+	u8 code[sizeof(shuffle)];
 
-	for (at = 0; at < LEN_PUSHES + sizeof(shuffle) + LEN_JUMP; at++) {
-		u64 cfa = w->regs[HSU_RSP] + 8;
-
-		if (!hsu_read(w, w->ip - at, code, sizeof(code)))
+	for (;; start--) {
+		if (w->ip >= start + sizeof(shuffle) + LEN_LOAD_JUMP)
 			return false;
-		if (matches(code, push_first, sizeof(push_first)) &&
-		    matches(code + LEN_PUSHES, shuffle, sizeof(shuffle)))
-			cfa += pushed(at);
-		else if (!matches(code, shuffle, sizeof(shuffle)) ||
-			 at >= sizeof(shuffle) + LEN_JUMP)
-			continue;
-		return cfa % 8 == 0 &&
-			hsu_load_slots(w, &nothing_saved, cfa) == HSU_GO;
+		if (hsu_read(w, start, code, sizeof(code)) &&
+		    !memcmp(code, shuffle, sizeof(code)))
+			break;
 	}
-	return false;
+	if (hsu_read(w, start - LEN_PUSHES, pushes, sizeof(pushes)) &&
+	    !memcmp(pushes, push_first, sizeof(pushes)))
+		cfa += pushed(w->ip - (start - LEN_PUSHES));
+	else if (w->ip < start)
+		return false;
+	return cfa % 8 == 0 &&
+		hsu_load_slots(w, &nothing_saved, cfa) == HSU_GO;
 }

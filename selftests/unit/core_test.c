@@ -359,7 +359,7 @@ TEST_F(core, adjustor_of_a_callback)
 	memcpy(&self->world->heap[0x2000], many, sizeof(many));
 	memcpy(&self->world->heap[0x2000 + sizeof(many)], few, sizeof(few));
 	memcpy(&self->world->heap[0x3000], few, sizeof(few));
-	for (i = 0; i < sizeof(many) + sizeof(few) - 5; i++) {
+	for (i = 0; i < sizeof(many) + sizeof(few); i++) {
 		__u64 pushed = i < 2 ? 0 : i < 8 ? 8 : 16;
 
 		self->w->ip = at + i;
@@ -370,7 +370,7 @@ TEST_F(core, adjustor_of_a_callback)
 		EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
 		EXPECT_CHAIN(at + i, CODE(AT_START + 1));
 	}
-	for (i = 0; i < sizeof(few) - 5; i++) {
+	for (i = 0; i < sizeof(few); i++) {
 		self->w->ip = WORLD_HEAP + 0x3000 + i;
 		self->w->regs[HSU_RSP] = C_SP;
 		world_poke(self->world, C_SP, CODE(AT_START + 1));
