@@ -141,9 +141,10 @@ static u64 task_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 /*
  * The code around a safe call keeps what suspendThread() returned, its Task, in
  * a register that C preserves, for resumeThread(), which keeps it in one too
- * while it waits. The Task's stack of call-in records names the suspended
- * thread of every safe call that is under way, innermost first, as the walk
- * meets them.
+ * while it waits. The Task's stack of call-in records has one for every Haskell
+ * stack of the OS thread, innermost first, which names the thread that is
+ * suspended there. In front of those may stand records of calls into Haskell
+ * that have not got there yet.
  */
 bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		      u64 *sp)
@@ -153,27 +154,31 @@ bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 	};
 	struct hsu_chunk chunk;
 	u64 incall = 0;
+	u64 tso;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(task) && !incall; i++)
 		incall = task_incall(w, ghc, task[i]);
-	if (!incall)
-		return false;
-	if (w->incall)
-		incall = w->incall;
 	for (i = 0; i < MAX_INCALLS && incall; i++) {
-		u64 tso;
-
 		if (!hsu_read(w, incall + ghc->incall_suspended, &tso, 8) ||
 		    !hsu_read(w, incall + ghc->incall_prev, &incall, 8))
 			return false;
-		if (!tso)
+		if (i < w->nr_incalls)
 			continue;
-		if (!hsu_thread_chunk(w, ghc, tso, &chunk))
+		if (tso) {
+			if (!hsu_thread_chunk(w, ghc, tso, &chunk))
+				return false;
+			*sp = chunk.sp;
+			w->nr_incalls = i + 1;
+			w->incall_used = true;
+			return true;
+		}
+		/*
+		 * In suspendThread() or resumeThread(), and not suspended yet or
+		 * any more: Sp is where it was.
+		 */
+		if (w->callee_cls == HSUNWIND_CLASS_RTS)
 			return false;
-		*sp = chunk.sp;
-		w->incall = incall;
-		return true;
 	}
 	return false;
 }

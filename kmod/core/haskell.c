@@ -120,21 +120,20 @@ int hsu_frame_at(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 addr,
 }
 
 /*
- * Follows an evacuated closure: while the collector runs, the header of an
- * object that it has copied holds the new address with the lowest bit set.
+ * While the collector runs, the header of an object that it has copied holds
+ * the new address with the lowest bit set. The type is found there; the rest is
+ * still good where it was, while the copy of a stack gets its contents only
+ * after its header (rts/sm/Evac.c, evacuate() of a STACK).
  */
-static bool closure(struct hsu_walk *w, u64 *addr, u32 type)
+static bool is_closure(struct hsu_walk *w, u64 addr, u32 type)
 {
 	u64 info;
 	u32 found;
 
-	if (*addr % 8 || !hsu_read(w, *addr, &info, 8))
+	if (addr % 8 || !hsu_read(w, addr, &info, 8))
 		return false;
-	if (info & 1) {
-		*addr = info & ~7ull;
-		if (!hsu_read(w, *addr, &info, 8))
-			return false;
-	}
+	if (info & 1 && !hsu_read(w, info & ~7ull, &info, 8))
+		return false;
 	return hsu_read(w, info - 8, &found, 4) && found == type;
 }
 
@@ -143,7 +142,7 @@ bool hsu_chunk_at(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 stack,
 {
 	u32 words;
 
-	if (!closure(w, &stack, HSU_STACK) ||
+	if (!is_closure(w, stack, HSU_STACK) ||
 	    !hsu_read(w, stack + ghc->stack_size, &words, 4) ||
 	    !hsu_read(w, stack + ghc->stack_sp, &chunk->sp, 8))
 		return false;
@@ -158,7 +157,7 @@ bool hsu_thread_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 {
 	u64 stack;
 
-	return closure(w, &tso, HSU_TSO) &&
+	return is_closure(w, tso, HSU_TSO) &&
 	       hsu_read(w, tso + ghc->tso_stackobj, &stack, 8) &&
 	       hsu_chunk_at(w, ghc, stack, chunk);
 }
@@ -231,6 +230,10 @@ static int step_stgrun(struct hsu_walk *w, const struct hsu_map *map, u64 rsp)
 	return HSUNWIND_STOP_NO_STGRUN;
 found:
 	w->below_haskell = true;
+	/* A Haskell stack below StgRun has a call-in record of its own. */
+	if (!w->incall_used)
+		w->nr_incalls++;
+	w->incall_used = false;
 	return HSU_GO;
 }
 

@@ -134,8 +134,10 @@ struct hsu_walk {
 	bool have_tail;		/* @tail is the end of some plumbing */
 	u32 tail;		/* chain length when that plumbing ended */
 	u32 tail_own;		/* frames of the user's own C code since then */
-	u64 incall;		/* innermost call-in not yet used, 0: unknown */
-	u64 callee[2];		/* rbx and r14 one frame below */
+	u32 nr_incalls;		/* call-in records that belong to inner stacks */
+	bool incall_used;	/* one of them to the stack that is walked */
+	u8 callee_cls;		/* class of the C frame one below */
+	u64 callee[2];		/* rbx and r14 there */
 	u64 block_addr;		/* of @block, 0: empty */
 	u32 block_words;
 	u64 block[HSU_BLOCK_WORDS];

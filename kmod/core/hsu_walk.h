@@ -53,7 +53,8 @@ int hsu_emit_haskell(struct hsu_walk *w, u64 addr, u8 cls);
 
 /**
  * hsu_load_slots() - load the return address and the saved registers
- * @w: the walk; @w->regs, @w->valid, @w->ip and @w->exact change.
+ * @w: the walk; @w->regs, @w->valid, @w->ip, @w->exact and what is known of
+ *	the callee change.
  * @rule: whose slots to use.
  * @cfa: of that frame.
  *

@@ -1,0 +1,449 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Tests of the image builder against what nm and readelf say of the same files,
+# and with damaged files. The builder runs under ASan and UBSan. KTAP.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$here/../..
+out=$here/../build/image
+libdir=$(ghc --print-libdir 2>/dev/null) || libdir=
+rts=$libdir/rts
+
+mkdir -p "$out"
+cd "$out" || exit 1
+
+diag()
+{
+	sed 's/^/# /'
+}
+
+build_tools()
+{
+	local san=(-fsanitize=address,undefined -fno-sanitize-recover=all) t
+
+	make -s -C "$top/userspace" OUT="$out/san" SAN=1 "$out/san/libhsu.a" &&
+		make -s -C "$top/userspace" || return 1
+	for t in image_probe image_fuzz; do
+		gcc -g -O1 -Wall -Wextra -Werror -D_GNU_SOURCE "${san[@]}" \
+			-iquote "$top/userspace" -iquote "$top/kmod/core" \
+			-I"$top/include/uapi" -o $t "$here/$t.c" \
+			san/libhsu.a -ldw -lelf -lZydis || return 1
+	done
+}
+
+# build_haskell NAME GHC-OPTION...
+build_haskell()
+{
+	local name=$1
+
+	shift
+	ghc -v0 -outputdir "o-$name" -o "$name" "$@" "$here/image_main.hs" \
+		"$here/image_main_c.c" &&
+		strip -o "$name.stripped" "$name"
+}
+
+build_programs()
+{
+	build_haskell static -O &&
+		build_haskell debug -O -g &&
+		build_haskell threaded -O -g -threaded &&
+		build_haskell slow -debug &&
+		build_haskell dynamic -O -g -dynamic &&
+		build_haskell dynamic-pie -O -dynamic -pie &&
+		gcc -g -O2 -o plain "$here/image_plain.c" &&
+		gcc -g -O2 -static -o plain-static "$here/image_plain.c"
+}
+
+programs="static debug threaded slow dynamic dynamic-pie"
+
+# The way of the run-time system that a program is linked with.
+way_of()
+{
+	case $1 in
+	threaded) echo _thr ;;
+	slow) echo _debug ;;
+	esac
+}
+
+# Every symbol of .text has the class that its name tells.
+test_names()
+{
+	local p=$1 a=$rts/libHSrts$(way_of "$1").a text
+
+	text=$(readelf -SW "$p" | sed -n -E \
+		's/.* \.text +PROGBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+) .*/\1 \2/p')
+	nm "$a" 2>/dev/null | awk 'NF == 3 && $2 ~ /[Tt]/ { print $3 }' >rts-names
+	nm -n "$p" | awk 'NF == 3 && $2 ~ /[TtWw]/' >names
+	awk '{ print $1 }' names | ./image_probe "$p.stripped" >got || return 1
+	paste -d' ' names got | awk -v text="$text" '
+	function class_of(name) {
+		if (name ~ /^((de)?register_tm_clones|__do_global_dtors_aux|frame_dummy)$/)
+			return "none"
+		if (name == "_start")
+			return "libc"
+		if (name == "StgRunIsImplementedInAssembler")
+			return ""	# its entry may be dead code
+		if (name ~ /^__u(div|mod)ti3$/)
+			return ""	# libgcc, linked behind the RTS
+		if (name ~ /^(__)?stg_/ && name != "stg_exit" &&
+		    name != "stg_sig_install")
+			return "hs_rts"
+		sub(/\.(cold|part|constprop|isra).*/, "", name)
+		if (name in rts)
+			return "rts"
+		if (name ~ /_(info|slow)$/)
+			return "hs"
+		return "c"
+	}
+	FILENAME == "rts-names" { rts[$1] = 1; next }
+	FNR == 1 { split(text, t, " ") }
+	{
+		# Fixed-width lower-case hex compares as text.
+		end = sprintf("%s", t[1])
+		if ($1 < t[1])
+			next
+		want = class_of($3)
+		if (want == "" || $5 == want || ($1 == last && want == "hs"))
+			next
+		printf "%s at %s is %s, not %s\n", $3, $1, $5, want
+		bad++
+	}
+	END { if (bad) exit 1; if (NR < 20) exit 1 }
+	' rts-names - >wrong
+	status=${PIPESTATUS[1]}
+	head -5 wrong | diag
+	return "$status"
+}
+
+# Stripping changes no class.
+test_stripped()
+{
+	./image_probe --classes --no-debug "$1" >classes &&
+		./image_probe --classes --no-debug "$1.stripped" |
+		diff classes - | head -5 | diag
+	[ "${PIPESTATUS[0]}${PIPESTATUS[1]}" = 00 ]
+}
+
+# Every row of C code is the one that readelf shows. StgRun is left out: its
+# CFI is known to be wrong.
+test_cfi()
+{
+	readelf --debug-dump=frames-interp "$1" 2>/dev/null | awk '
+	function slot(v) {
+		if (v == "u" || v == "s" || v == "")
+			return 0
+		if (v ~ /^c[-+][0-9]+$/)
+			return substr(v, 2) / 8
+		return -32768
+	}
+	function flush(  i) {
+		for (i = 0; i < n && !skip; i++)
+			print row[i]
+		n = 0
+	}
+	BEGIN {
+		split("rax rdx rcx rbx rsi rdi rbp rsp", name, " ")
+		for (i in name)
+			number[name[i]] = i - 1
+		for (i = 8; i < 16; i++)
+			number["r" i] = i
+	}
+	/^Contents of/ { flush(); eh = /eh_frame/ }
+	!eh { next }
+	/ (CIE|FDE) / { flush(); fde = / FDE /; skip = 0; next }
+	$1 == "LOC" { delete col; for (i = 2; i <= NF; i++) col[$i] = i; next }
+	fde && NF > 2 && $1 ~ /^[0-9a-f]+$/ && length($1) == 16 {
+		if ("rsp" in col && $col["rsp"] == "vexp")
+			skip = 1
+		if ($2 !~ /^[a-z0-9]+[-+][0-9]+$/)
+			next
+		if ("ra" in col && $col["ra"] == "u") {
+			row[n++] = $1 " bottom 0 0 0 0 0"
+			next
+		}
+		match($2, /[-+]/)
+		reg = substr($2, 1, RSTART - 1)
+		row[n++] = $1 " cfa " number[reg] " " \
+			substr($2, RSTART) + 0 " " \
+			slot("rbp" in col ? $col["rbp"] : "") " " \
+			slot("rbx" in col ? $col["rbx"] : "") " " \
+			slot("r14" in col ? $col["r14"] : "")
+	}
+	END { flush() }
+	' >want
+	awk '{ print $1 }' want | ./image_probe --no-debug "$1" |
+		awk '{ print $3, $4, $5, $6, $7, $8 }' >got || return 1
+	[ -s want ] || return 1
+	awk '{ $1 = ""; print substr($0, 2) }' want | diff - got >wrong && return 0
+	head -5 wrong | diag
+	return 1
+}
+
+# Sp rows hold from their set_loc to the next, or to the next FDE, whatever
+# range the FDE states.
+test_sp_rows()
+{
+	readelf --debug-dump=frames "$1" 2>/dev/null | awk '
+	function row(to) {
+		if (from < to)
+			print from, cfa, pushed, to
+		from = to
+	}
+	/^Contents of/ { debug = /debug_frame/ }
+	!debug { next }
+	/ FDE / {
+		match($0, /pc=[0-9a-f]+/)
+		if (from != "")
+			print from, cfa, pushed, "-"
+		from = substr($0, RSTART + 3, RLENGTH - 3)
+		cfa = pushed = 0
+	}
+	/DW_CFA_set_loc:/ { row($2) }
+	/DW_CFA_def_cfa_offset:/ { cfa = $2 }
+	/DW_CFA_val_expression: r7/ { match($0, /rsp\): [0-9]+/); pushed = substr($0, RSTART + 6, RLENGTH - 6) }
+	/DW_CFA_same_value: r7/ { pushed = 0 }
+	END { if (from != "") print from, cfa, pushed, "-" }
+	' >rows
+	# First and last address of each row.
+	awk '{ print "0x" $1, $2, $3; if ($4 != "-") print "0x" $4, $2, $3, "last" }' rows |
+		while read -r addr cfa pushed last; do
+			printf '%x hs_sp %s %s\n' $((addr - ${#last} / 4)) "$cfa" "$pushed"
+		done >want
+	[ "$(wc -l <want)" -gt 100 ] || return 1
+	awk '{ print $1 }' want | ./image_probe "$1" |
+		awk '{ print $1, $3, $5, $9 }' | diff want - >wrong && return 0
+	head -5 wrong | diag
+	return 1
+}
+
+# Debugging information must not leak into code of other objects.
+test_no_leak()
+{
+	local cu end
+
+	cu=$(readelf --debug-dump=aranges "$1" 2>/dev/null |
+		awk 'NF == 2 && $1 ~ /^[0-9a-f]+$/ && $2 !~ /^0+$/ { print $1, $2 }' |
+		sort | tail -1)
+	end=$((0x${cu% *} + 0x${cu#* }))
+	./image_probe "$1" <<<"$(printf '%x' "$end")" >a
+	./image_probe --no-debug "$1" <<<"$(printf '%x' "$end")" >b
+	diff a b | diag
+	cmp -s a b
+}
+
+# The same rows, whatever the debug sections look like and wherever they are.
+test_debug_forms()
+{
+	local form
+
+	./image_probe --rows debug >want || return 1
+	for form in zlib zlib-gnu; do
+		objcopy --compress-debug-sections=$form debug debug.$form &&
+			./image_probe --rows debug.$form | cmp -s want - || {
+			echo "# $form differs"
+			return 1
+		}
+	done
+	objcopy --only-keep-debug debug apart.debug &&
+		objcopy --strip-debug --add-gnu-debuglink=apart.debug debug apart &&
+		./image_probe --rows ./apart | cmp -s want - || {
+		echo "# the separate file differs"
+		return 1
+	}
+	# Another build's debug file has another build-id.
+	cp threaded apart.debug
+	./image_probe --rows ./apart >got
+	./image_probe --rows --no-debug ./apart | cmp -s got -
+}
+
+stgrun_body="cfa 7 16440 -6 -7 -3 0"
+
+# In StgRun every instruction has a right rule: the prologue before registers
+# are saved, the body, and the epilogue.
+test_stgrun()
+{
+	local p a ret
+
+	for p in static threaded slow; do
+		a=$(nm "$p" | awk '$3 == "StgReturn" { print $1 }')
+		printf '%x\n%x\n' $((0x$a - 1)) $((0x$a)) | ./image_probe "$p.stripped" |
+			awk '{ print $3, $4, $5, $6, $7, $8, $9 }' | sort -u >got
+		[ "$(cat got)" = "$stgrun_body" ] || {
+			diag <got
+			return 1
+		}
+		# Just before each "ret" the frame is one word.
+		objdump -d --no-show-raw-insn "$p" | awk -v a="$a" '
+			$2 == "<StgReturn>:" { on = 1 }
+			on && $2 == "ret" { sub(":", "", $1); print $1; exit }' |
+			./image_probe "$p.stripped" | grep -q ' rts cfa 7 8 0 0 0 0$' ||
+			return 1
+	done
+}
+
+# What an adjustor's call returns to has one word more than its CFI says, also
+# where a return address is looked up.
+test_obscure_ccall()
+{
+	local a
+
+	a=$(nm static | awk '$3 ~ /obscure_ccall_ret_code/ { print $1 }')
+	[ -n "$a" ] || return 1
+	printf '%x\n%x\n%x\n' $((0x$a - 1)) $((0x$a)) $((0x$a + 4)) |
+		./image_probe static.stripped | awk '{ print $2, $3, $4, $5 }' >got
+	diff - got <<-END
+	rts cfa 7 16
+	rts cfa 7 16
+	rts cfa 7 8
+	END
+}
+
+# A file without section headers gives the same image.
+test_no_sections()
+{
+	local off
+
+	cp static.stripped nosections &&
+		off=$(readelf -h nosections | sed -n -E 's/.*Start of section headers: +([0-9]+).*/\1/p')
+	truncate -s "$off" nosections
+	head -c 8 /dev/zero | dd of=nosections bs=1 seek=40 conv=notrunc status=none
+	head -c 6 /dev/zero | dd of=nosections bs=1 seek=58 conv=notrunc status=none
+	./image_probe --rows nosections >got && ./image_probe --rows static.stripped |
+		diff got - | head -5 | diag
+	[ "${PIPESTATUS[0]}${PIPESTATUS[1]}" = 00 ]
+}
+
+# No C code counts as Haskell, hand-written code and its tables neither.
+test_foreign()
+{
+	local f status=0
+
+	for f in plain plain-static "$(command -v bash)" "$(command -v gcc)" \
+		"$(command -v python3)" "$(command -v perf)" \
+		"$(command -v busybox)" /lib/x86_64-linux-gnu/lib{c,m,gmp,ffi,crypto}.so.*[0-9] \
+		/lib64/ld-linux-x86-64.so.2; do
+		[ -e "$f" ] && head -c 4 "$f" | grep -q ELF || continue
+		./image_probe --classes "$f" >got || return 1
+		if grep -q -E ' (hs|hs_rts|rts)$' got; then
+			echo "# $f: $(grep -E ' (hs|hs_rts|rts)$' got | head -1)"
+			status=1
+		fi
+	done
+	./image_probe --classes /lib/x86_64-linux-gnu/libc.so.6 |
+		awk '$2 != "libc" && $2 != "none" { exit 1 }' || status=1
+	return $status
+}
+
+# Frames that only the C library has.
+test_libc()
+{
+	local libc=/lib/x86_64-linux-gnu/libc.so.6 a
+
+	./image_probe --rows $libc >got || return 1
+	[ "$(grep -c ' signal ' got)" -eq 1 ] && grep -q ' signal 0 0 0 0 0 40$' got ||
+		return 1
+	grep -q ' plt 0 0 0 0 0 1[01]$' got || return 1
+	a=$(nm -D $libc | awk '$3 ~ /^__?clone@/ { print $1; exit }')
+	# somewhere in clone() there is no caller any more
+	[ "$(grep -c ' bottom ' got)" -ge 1 ] && [ -n "$a" ]
+}
+
+test_vdso()
+{
+	./image_probe --classes vdso >got || return 1
+	! grep -v -E ' (libc|none)$' got
+}
+
+# A library of Haskell code, and the run-time system as a library.
+test_libraries()
+{
+	local lib
+
+	lib=$(ls "$rts"/libHSrts_thr-ghc*.so) &&
+		./image_probe --classes "$lib" >got || return 1
+	! grep -v -E ' (rts|hs_rts|none)$' got || return 1
+	lib=$(ls "$libdir"/base-*/libHSbase-*.so) &&
+		./image_probe --classes "$lib" >got || return 1
+	! grep -v -E ' (c|hs|none)$' got && grep -q ' hs$' got
+}
+
+# The largest Haskell program that the distribution has.
+test_large()
+{
+	local f start ms bytes
+
+	f=$(command -v pandoc) || return 4
+	start=$(date +%s%N)
+	bytes=$("$top/userspace/hsunwind-register" --dry-run --json -q "$f" |
+		sed -n -E 's/^ *"bytes": ([0-9]+),?$/\1/p' | sort -n | tail -1)
+	ms=$((($(date +%s%N) - start) / 1000000))
+	echo "# pandoc with its libraries: $ms ms, image of $bytes bytes"
+	[ "${bytes:-0}" -gt 0 ]
+}
+
+# Cut off anywhere, or with damaged headers and tables: an image or a sentence.
+test_damaged()
+{
+	./image_fuzz "$1" "$2"
+}
+
+n=0 failed=0
+run()
+{
+	local name=$1 status
+
+	shift
+	n=$((n + 1))
+	"$@"
+	status=$?
+	case $status in
+	0) echo "ok $n $name" ;;
+	4) echo "ok $n $name # SKIP not installed" ;;
+	*)
+		echo "not ok $n $name"
+		failed=1
+		;;
+	esac
+}
+
+echo "KTAP version 1"
+if [ -z "$libdir" ]; then
+	echo "1..0 # SKIP no ghc"
+	exit 4
+fi
+echo "1..40"
+if ! build_tools || ! build_programs; then
+	echo "Bail out! the tests cannot be built"
+	exit 1
+fi
+
+for p in $programs; do
+	run "$p: classes agree with names, though stripped" test_names "$p"
+	run "$p: stripping changes no class" test_stripped "$p"
+	run "$p: rows of C code agree with readelf" test_cfi "$p"
+done
+for p in debug threaded dynamic; do
+	run "$p: Sp rows agree with readelf" test_sp_rows "$p"
+	run "$p: Sp rows stay in their object" test_no_leak "$p"
+done
+run "rows of libHSrts agree with readelf" test_cfi "$(ls "$rts"/libHSrts-ghc*.so)"
+run "compressed and separate debugging information" test_debug_forms
+run "StgRun has right rules everywhere" test_stgrun
+run "return address of adjustors' calls" test_obscure_ccall
+run "file without section headers" test_no_sections
+run "no C code counts as Haskell" test_foreign
+run "signal, clone and PLT frames of the C library" test_libc
+run "the vdso" test_vdso
+run "libraries of Haskell code" test_libraries
+run "a large program" test_large
+run "damaged files: dynamic program" test_damaged dynamic 1500
+run "damaged files: C program" test_damaged plain 1000
+run "damaged files: static program" test_damaged static 60
+run "damaged files: program with debugging information" test_damaged debug 60
+run "damaged files: shared library" test_damaged "$(ls "$rts"/libHSrts-ghc*.so)" 100
+run "damaged files: statically linked program" test_damaged plain-static 100
+
+[ $n -eq 40 ] || failed=1
+exit $failed

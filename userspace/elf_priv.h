@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What elffile.c, elf_info.c and dwarf.c share: the only files that include
+ * headers of elfutils.
+ */
+#ifndef HSU_ELF_PRIV_H
+#define HSU_ELF_PRIV_H
+
+#include <libelf.h>
+
+#include "elffile.h"
+
+struct hsu_elf {
+	char *name;
+	int fd;
+	const void *mem;
+	u64 size;
+	bool debug_only;	/* a separate debug file: segments are empty */
+	Elf *elf;
+	u64 base;
+	struct hsu_load loads[HSU_MAX_LOADS];
+	size_t nr_loads;
+	struct hsu_section *sections;
+	size_t nr_sections;
+	bool interp;
+	u64 eh_hdr;		/* address of .eh_frame_hdr, 0: none */
+	u8 *eh_frame;		/* .eh_frame of a file without sections */
+	size_t eh_size;
+	u64 dyn_offset;
+	u64 dyn_size;
+	char soname[128];
+};
+
+struct hsu_elf *hsu_elf_open_flags(int fd, const void *mem, size_t len,
+				   const char *name, bool debug_only,
+				   struct hsu_error *err);
+
+/* Reads by file offset; returns the number of bytes. */
+size_t hsu_elf_pread(const struct hsu_elf *elf, u64 offset, void *buf,
+		     size_t len);
+
+/* Fills in what comes from the dynamic section. */
+void hsu_elf_read_dynamic(struct hsu_elf *elf);
+
+#endif /* HSU_ELF_PRIV_H */

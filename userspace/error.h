@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Errors of the user-space library: one sentence for a person.
+ */
+#ifndef HSU_ERROR_H
+#define HSU_ERROR_H
+
+/**
+ * struct hsu_error - why something failed
+ * @msg: one sentence that names the file and the field and says what to do,
+ *	without newline or program name.
+ */
+struct hsu_error {
+	char msg[512];
+};
+
+/**
+ * hsu_fail() - write an error message
+ * @err: where to, or NULL.
+ * @fmt: as for printf(). "%m" gives the text of errno.
+ *
+ * Return: -1, so that a function can end with "return hsu_fail(...)".
+ */
+int hsu_fail(struct hsu_error *err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif /* HSU_ERROR_H */

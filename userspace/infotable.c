@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Layouts: rts/include/rts/storage/InfoTables.h, tables next to code, GHC 8.8
+ * to 9.10: u64 layout, u32 closure type, s32 srt, then the code; in front of
+ * the table of a function, its type and arity.
+ */
+#include "infotable.h"
+
+#include <string.h>
+
+/* Closure types (rts/storage/ClosureTypes.h). */
+enum {
+	CONSTR = 1, CONSTR_NOCAF = 7,
+	FUN = 8, FUN_STATIC = 14,
+	THUNK = 15, THUNK_STATIC = 21, THUNK_SELECTOR = 22,
+	AP = 24, IND_STATIC = 28,
+	RET_SMALL = 30, RET_BIG = 31, UPDATE_FRAME = 33, CATCH_FRAME = 34,
+	UNDERFLOW_FRAME = 35, STOP_FRAME = 36,
+	ATOMICALLY_FRAME = 55, CATCH_STM_FRAME = 57,
+};
+
+#define MAX_CONSTRS	65536u	/* of a data type */
+#define MAX_FIELDS	4096u	/* pointers or non-pointers of a closure */
+#define MAX_FUN_TYPE	64u	/* ARG_* of rts/storage/FunTypes.h */
+#define MAX_ARITY	256u
+#define REG_ARGS	5u	/* R2 to R6; further arguments go on the stack */
+#define MAX_BIG_WORDS	4096u
+
+static u32 get32(const struct hsu_code *code, u64 addr)
+{
+	u32 v;
+
+	memcpy(&v, code->bytes + (addr - code->start), sizeof(v));
+	return v;
+}
+
+static u64 get64(const struct hsu_code *code, u64 addr)
+{
+	u64 v;
+
+	memcpy(&v, code->bytes + (addr - code->start), sizeof(v));
+	return v;
+}
+
+/* The SRT is a closure, which lies in writable data; 0: there is none. */
+static bool srt_ok(const struct hsu_code *code, u64 addr)
+{
+	s32 srt = (s32)get32(code, addr - 4);
+	const struct hsu_load *loads;
+	u64 at = addr + (s64)srt;
+	size_t nr, i;
+
+	if (!srt)
+		return true;
+	loads = hsu_elf_loads(code->elf, &nr);
+	for (i = 0; i < nr; i++)
+		if (at >= loads[i].vaddr &&
+		    at - loads[i].vaddr < loads[i].memsz)
+			return loads[i].write;
+	return false;
+}
+
+static bool small_layout(u64 layout)
+{
+	return (u32)layout < MAX_FIELDS && layout >> 32 < MAX_FIELDS;
+}
+
+/* Size in the low six bits, one bit per word above. */
+static bool frame_words(const struct hsu_code *code, u64 addr, u32 type,
+			u64 *words)
+{
+	u64 layout = get64(code, addr - 16);
+
+	if (type != RET_BIG) {
+		*words = 1 + (layout & 63);
+		return (layout & 63) <= 58 &&
+		       (layout >> 6) >> (layout & 63) == 0;
+	}
+	if (layout >> 32 && layout >> 32 != 0xffffffff)
+		return false;
+	if (hsu_elf_read(code->elf, addr + (s32)layout, words, 8) != 8)
+		return false;
+	return (*words)++ < MAX_BIG_WORDS;
+}
+
+static bool function(const struct hsu_code *code, u64 addr,
+		     struct hsu_entry *entry)
+{
+	u32 arity, fun_type;
+
+	if (addr - code->start < 24 || !small_layout(get64(code, addr - 16)))
+		return false;
+	arity = get32(code, addr - 20);
+	fun_type = get32(code, addr - 24);
+	entry->proc = true;
+	entry->function = true;
+	entry->fixed = arity <= REG_ARGS;
+	return arity < MAX_ARITY && fun_type < MAX_FUN_TYPE;
+}
+
+/* The code of a constructor tags R1 and returns. */
+static bool constructor(const struct hsu_code *code, u64 addr)
+{
+	static const u8 inc[] = { 0x48, 0xff, 0xc3, 0xff, 0x65, 0x00 };
+	static const u8 add[] = { 0x48, 0x83, 0xc3 };
+	static const u8 ret[] = { 0xff, 0x65, 0x00 };
+	const u8 *p = code->bytes + (addr - code->start);
+
+	if (code->end - addr < 7 || get32(code, addr - 4) >= MAX_CONSTRS ||
+	    !small_layout(get64(code, addr - 16)))
+		return false;
+	return !memcmp(p, inc, sizeof(inc)) ||
+		(!memcmp(p, add, sizeof(add)) && !memcmp(p + 4, ret, sizeof(ret)));
+}
+
+static bool table_before(const struct hsu_code *code, u64 addr,
+			 struct hsu_entry *entry)
+{
+	u64 words;
+	u32 type;
+
+	if (addr % 8 || addr - code->start < 16 || addr >= code->end)
+		return false;
+	type = get32(code, addr - 8);
+	memset(entry, 0, sizeof(*entry));
+	entry->addr = addr;
+	entry->fixed = true;
+
+	switch (type) {
+	case CONSTR ... CONSTR_NOCAF:	/* srt: the constructor's number */
+		entry->proc = true;
+		return constructor(code, addr);
+	case FUN ... FUN_STATIC:
+		return srt_ok(code, addr) && function(code, addr, entry);
+	case THUNK ... THUNK_STATIC:
+		entry->proc = true;
+		return srt_ok(code, addr) &&
+		       small_layout(get64(code, addr - 16));
+	case THUNK_SELECTOR:
+		entry->proc = true;
+		return get64(code, addr - 16) < MAX_FIELDS;
+	case RET_SMALL:
+	case RET_BIG:
+	case UPDATE_FRAME:
+	case CATCH_FRAME:
+	case ATOMICALLY_FRAME ... CATCH_STM_FRAME:
+		if (!srt_ok(code, addr) ||
+		    !frame_words(code, addr, type, &words))
+			return false;
+		entry->off = words * 8;
+		return true;
+	case STOP_FRAME:
+		entry->last = true;
+		return srt_ok(code, addr) &&
+		       frame_words(code, addr, type, &words);
+	default:
+		return false;
+	}
+}
+
+bool hsu_info_entry(const struct hsu_code *code, u64 addr,
+		    struct hsu_entry *entry)
+{
+	struct hsu_entry next;
+	u64 ahead;
+
+	if (!table_before(code, addr, entry))
+		return false;
+	/*
+	 * Parts of a table can look like another one that ends earlier: there
+	 * would be no room for code between the two.
+	 */
+	for (ahead = 8; ahead <= 32; ahead += 8)
+		if (table_before(code, addr + ahead, &next) &&
+		    ahead <= (next.function ? 32 : 16))
+			return false;
+	return true;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The libraries that a program will be linked with when it is started.
+ *
+ * Only the dynamic linker knows all its rules. It is asked by its own name:
+ * "ldd" would run the program's interpreter, which anybody may have written.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libs.h"
+
+#define LD_SO	"/lib64/ld-linux-x86-64.so.2"
+
+/*
+ * "	libm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x00007f...)"
+ * "	libfoo.so => not found"
+ * "	/lib64/ld-linux-x86-64.so.2 (0x00007f...)"
+ * "	linux-vdso.so.1 (0x00007ff...)"
+ */
+static void parse_line(char *line,
+		       void (*found)(void *ctx, const char *path),
+		       void (*missing)(void *ctx, const char *name), void *ctx)
+{
+	char *name = line + strspn(line, " \t"), *path = name, *arrow, *end;
+
+	arrow = strstr(name, " => ");
+	if (arrow) {
+		*arrow = 0;
+		path = arrow + 4;
+	}
+	if (arrow && !strncmp(path, "not found", 9)) {
+		missing(ctx, name);
+		return;
+	}
+	end = strrchr(path, '(');
+	if (*path != '/' || !end || end == path || end[-1] != ' ')
+		return;
+	end[-1] = 0;
+	found(ctx, path);
+}
+
+static int spawn(const char *path, pid_t *pid, int *fd, struct hsu_error *err)
+{
+	const char *const argv[] = { LD_SO, "--list", path, NULL };
+	const char *lib_path = getenv("LD_LIBRARY_PATH");
+	char var[4096] = "LC_ALL=C";
+	char *env[] = { "LC_ALL=C", NULL, NULL };
+	posix_spawn_file_actions_t fa;
+	int p[2], ret;
+
+	/* Nothing else: LD_AUDIT and others would run code here. */
+	if (lib_path &&
+	    snprintf(var, sizeof(var), "LD_LIBRARY_PATH=%s", lib_path) <
+	    (int)sizeof(var))
+		env[1] = var;
+	if (pipe2(p, O_CLOEXEC))
+		return hsu_fail(err, "no pipe could be made: %m");
+	posix_spawn_file_actions_init(&fa);
+	posix_spawn_file_actions_adddup2(&fa, p[1], STDOUT_FILENO);
+	posix_spawn_file_actions_addopen(&fa, STDERR_FILENO, "/dev/null",
+					 O_WRONLY, 0);
+	posix_spawn_file_actions_addopen(&fa, STDIN_FILENO, "/dev/null",
+					 O_RDONLY, 0);
+	ret = posix_spawn(pid, LD_SO, &fa, NULL, (char *const *)argv, env);
+	posix_spawn_file_actions_destroy(&fa);
+	close(p[1]);
+	if (ret) {
+		close(p[0]);
+		errno = ret;
+		return hsu_fail(err, "%s cannot be run to list libraries: %m",
+				LD_SO);
+	}
+	*fd = p[0];
+	return 0;
+}
+
+int hsu_libs_list(const char *path, void (*found)(void *ctx, const char *path),
+		  void (*missing)(void *ctx, const char *name), void *ctx,
+		  struct hsu_error *err)
+{
+	char *line = NULL;
+	size_t cap = 0;
+	int fd, status;
+	pid_t pid;
+	FILE *f;
+
+	if (spawn(path, &pid, &fd, err))
+		return -1;
+	f = fdopen(fd, "r");
+	if (!f) {
+		close(fd);
+	} else {
+		while (getline(&line, &cap, f) > 0)
+			parse_line(line, found, missing, ctx);
+		fclose(f);
+		free(line);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return hsu_fail(err, "waiting for %s failed: %m", LD_SO);
+	if (!f || !WIFEXITED(status) || WEXITSTATUS(status))
+		return hsu_fail(err, "the libraries of %s could not be listed by %s: start it and register it with -p PID",
+				path, LD_SO);
+	return 0;
+}

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hsunwind-stack: the stacks of a live process, Haskell and C, with the same
+ * core as the kernel module but without it.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "hsu_core.h"
+#include "image_build.h"
+#include "ptrace.h"
+#include "stack_maps.h"
+#include "stack_print.h"
+
+#define FIRST_FRAMES	1024u
+
+struct options {
+	pid_t pid;
+	bool raw;
+	bool quiet;
+	bool verbose;
+	bool all;
+	bool no_debug;
+	unsigned long samples;
+	unsigned long interval;		/* milliseconds */
+	unsigned long max_frames;
+};
+
+struct session {
+	const struct options *opt;
+	struct hsu_process_maps maps;
+	struct hsu_memory *memory;
+	struct hsu_symbols *symbols;
+	__u64 *out;
+	__u8 *kinds;
+	__u32 cap;
+	unsigned long stops[HSUNWIND_STOP_NR];
+	unsigned long stacks;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+static void get_regs(const struct user_regs_struct *r, struct hsu_walk *w)
+{
+	w->ip = r->rip;
+	w->regs[HSU_RAX] = r->rax;
+	w->regs[HSU_RDX] = r->rdx;
+	w->regs[HSU_RCX] = r->rcx;
+	w->regs[HSU_RBX] = r->rbx;
+	w->regs[HSU_RSI] = r->rsi;
+	w->regs[HSU_RDI] = r->rdi;
+	w->regs[HSU_RBP] = r->rbp;
+	w->regs[HSU_RSP] = r->rsp;
+	w->regs[HSU_R8] = r->r8;
+	w->regs[HSU_R9] = r->r9;
+	w->regs[HSU_R10] = r->r10;
+	w->regs[HSU_R11] = r->r11;
+	w->regs[HSU_R12] = r->r12;
+	w->regs[HSU_R13] = r->r13;
+	w->regs[HSU_R14] = r->r14;
+	w->regs[HSU_R15] = r->r15;
+}
+
+static bool grow(struct session *s)
+{
+	__u32 cap = s->cap ? s->cap * 2 : FIRST_FRAMES;
+	__u64 *out;
+	__u8 *kinds;
+
+	if (s->cap >= s->opt->max_frames)
+		return false;
+	if (cap > s->opt->max_frames)
+		cap = s->opt->max_frames;
+	out = realloc(s->out, cap * sizeof(*out));
+	if (out)
+		s->out = out;
+	kinds = realloc(s->kinds, cap);
+	if (kinds)
+		s->kinds = kinds;
+	if (!out || !kinds)
+		return false;
+	s->cap = cap;
+	return true;
+}
+
+static enum hsunwind_stop walk_thread(struct session *s,
+				      const struct hsu_thread *t,
+				      struct hsu_walk *w)
+{
+	bool reread = false;
+
+	for (;;) {
+		enum hsunwind_stop stop;
+
+		memset(w, 0, sizeof(*w));
+		w->env.read = hsu_memory_read;
+		w->env.ctx = s->memory;
+		w->maps = s->maps.maps;
+		w->nr_maps = s->maps.nr;
+		get_regs(&t->regs, w);
+		w->flags = s->opt->all ? HSU_SHOW_ALL : 0;
+		w->max_steps = HSU_MAX_STEPS;
+		w->out = s->out;
+		w->kinds = s->kinds;
+		w->cap = s->cap;
+		if (t->regs.cs != 0x33) {
+			w->out[0] = w->ip;
+			w->kinds[0] = HSU_LEAF;
+			w->n = 1;
+			return HSUNWIND_STOP_NOT_64BIT;
+		}
+		stop = hsu_walk(w);
+		if (stop == HSUNWIND_STOP_BUDGET && grow(s))
+			continue;
+		/* The process may have loaded a library since we looked. */
+		if (stop == HSUNWIND_STOP_NO_CODE && !reread) {
+			struct hsu_error err;
+
+			reread = true;
+			if (!hsu_maps_read(&s->maps, &err))
+				continue;
+		}
+		return stop;
+	}
+}
+
+/* What a report of an incomplete stack should contain. */
+static void print_registers(const struct user_regs_struct *r)
+{
+	printf("# rip %llx rsp %llx rbp %llx rbx %llx r12 %llx r13 %llx r14 %llx r15 %llx\n",
+	       r->rip, r->rsp, r->rbp, r->rbx, r->r12, r->r13, r->r14, r->r15);
+}
+
+static void print_stack(struct session *s, const struct hsu_thread *t,
+			const struct hsu_walk *w, enum hsunwind_stop stop)
+{
+	static const char letter[] = { 'L', 'H', 'C' };
+	__u32 i;
+
+	if (s->opt->verbose && stop != HSUNWIND_STOP_COMPLETE)
+		print_registers(&t->regs);
+	else if (s->opt->quiet)
+		return;
+	if (s->opt->raw) {
+		printf("T %d\n", t->tid);
+		for (i = 0; i < w->n; i++)
+			printf("%c 0x%llx\n", letter[w->kinds[i]],
+			       (unsigned long long)w->out[i]);
+		printf("E %s\n", hsu_stop_name(stop));
+		return;
+	}
+	printf("thread %d:\n", t->tid);
+	for (i = 0; i < w->n; i++)
+		hsu_print_frame(s->symbols, i, w->out[i], w->kinds[i]);
+	if (stop != HSUNWIND_STOP_COMPLETE)
+		printf("     (incomplete: %s)\n", hsu_stop_text(stop));
+	putchar('\n');
+}
+
+static int sample(struct session *s, struct hsu_error *err)
+{
+	struct hsu_stopped stopped;
+	struct hsu_walk w;
+	size_t i;
+	int ret;
+
+	ret = hsu_stop_process(s->opt->pid, &stopped, err);
+	if (ret)
+		return ret;
+	hsu_memory_forget(s->memory);
+	if (!s->maps.nr)
+		ret = hsu_maps_read(&s->maps, err);
+	for (i = 0; !ret && i < stopped.nr; i++) {
+		enum hsunwind_stop stop;
+
+		stop = walk_thread(s, &stopped.threads[i], &w);
+		s->stops[stop]++;
+		s->stacks++;
+		print_stack(s, &stopped.threads[i], &w, stop);
+	}
+	hsu_resume_process(&stopped);
+	return ret;
+}
+
+static void print_summary(const struct session *s, unsigned long samples)
+{
+	const char *mark = s->opt->raw ? "# " : "";
+	unsigned int i;
+
+	printf("%s%lu samples, %lu stacks\n", mark, samples, s->stacks);
+	for (i = 0; i < HSUNWIND_STOP_NR; i++)
+		if (s->stops[i])
+			printf("%s%-10s %8lu %7.3f%%\n", mark,
+			       hsu_stop_name(i), s->stops[i],
+			       100.0 * s->stops[i] / s->stacks);
+}
+
+/* Half to one and a half intervals: never in step with what is sampled. */
+static void pause_randomly(unsigned long ms)
+{
+	unsigned long long ns = ms * 1000000ull;
+	struct timespec ts;
+
+	ns = ns / 2 + (ns ? (unsigned long long)(drand48() * ns) : 0);
+	ts.tv_sec = ns / 1000000000ull;
+	ts.tv_nsec = ns % 1000000000ull;
+	nanosleep(&ts, NULL);
+}
+
+static int run(const struct options *opt)
+{
+	struct session s = {
+		.opt = opt,
+		.maps = {
+			.pid = opt->pid,
+			.build_flags = opt->no_debug ? HSU_BUILD_NO_DEBUG : 0,
+		},
+	};
+	struct hsu_error err = { "" };
+	unsigned long taken = 0;
+	int ret = -ENOMEM;
+
+	s.memory = hsu_memory_create(opt->pid);
+	if (!s.memory || !grow(&s)) {
+		hsu_fail(&err, "out of memory");
+		goto out;
+	}
+	/* Read the files while the process still runs: it can take a while. */
+	ret = hsu_maps_read(&s.maps, &err);
+	if (ret == -ENOENT)
+		hsu_fail(&err, "no process %d", opt->pid);
+	if (ret)
+		goto out;
+	if (!hsu_maps_have_haskell(&s.maps))
+		fprintf(stderr,
+			"hsunwind-stack: process %d maps no file made by GHC\n",
+			opt->pid);
+	if (!opt->raw && !opt->quiet) {
+		struct hsu_error ignored;
+
+		s.symbols = hsu_symbols_open(opt->pid, &ignored);
+	}
+	srand48(time(NULL) ^ opt->pid);
+	while (taken < opt->samples && !interrupted) {
+		if (taken)
+			pause_randomly(opt->interval);
+		ret = sample(&s, &err);
+		if (ret)
+			break;
+		taken++;
+	}
+	if (ret == -ESRCH && taken) {
+		fprintf(stderr,
+			"hsunwind-stack: process %d ended after %lu of %lu samples\n",
+			opt->pid, taken, opt->samples);
+		ret = 0;
+	}
+	if (!ret && opt->samples > 1)
+		print_summary(&s, taken);
+out:
+	if (ret)
+		fprintf(stderr, "hsunwind-stack: %s\n", err.msg);
+	hsu_symbols_close(s.symbols);
+	hsu_memory_destroy(s.memory);
+	hsu_maps_free(&s.maps);
+	free(s.out);
+	free(s.kinds);
+	return ret ? 1 : 0;
+}
+
+static void usage(FILE *f)
+{
+	fputs("Usage: hsunwind-stack [OPTION]... PID\n"
+	      "Print the Haskell and C stacks of all threads of a live process.\n"
+	      "\n"
+	      "  --raw            per thread T <tid>, then L|H|C 0x<address> per frame, leaf\n"
+	      "                   first (leaf, Haskell, C), then E <stop-reason>\n"
+	      "  --all            also frames of GHC's run-time system that are left out by\n"
+	      "                   default\n"
+	      "  --no-debug       ignore .debug_frame\n"
+	      "  --samples N      look N times, then print a summary of stop reasons\n"
+	      "  --interval MS    milliseconds between samples, on average (100)\n"
+	      "  --max-frames N   frames per stack (65536)\n"
+	      "  -q, --quiet      only the summary\n"
+	      "  -v, --verbose    with incomplete stacks, registers; with -q, those stacks\n"
+	      "  -h, --help       this text\n"
+	      "  -V, --version    version\n"
+	      "\n"
+	      "Exit status: 0 ok, 1 failure, 2 usage.\n", f);
+}
+
+static int bad_usage(const char *what, const char *value)
+{
+	fprintf(stderr, "hsunwind-stack: %s: %s (see --help)\n", what, value);
+	return 2;
+}
+
+static bool number(const char *text, unsigned long max, unsigned long *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoul(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && !errno &&
+	       *value <= max;
+}
+
+int main(int argc, char **argv)
+{
+	enum { RAW = 256, ALL, NO_DEBUG, SAMPLES, INTERVAL, MAX_FRAMES };
+	static const struct option longopts[] = {
+		{ "raw", no_argument, NULL, RAW },
+		{ "all", no_argument, NULL, ALL },
+		{ "no-debug", no_argument, NULL, NO_DEBUG },
+		{ "samples", required_argument, NULL, SAMPLES },
+		{ "interval", required_argument, NULL, INTERVAL },
+		{ "max-frames", required_argument, NULL, MAX_FRAMES },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 }
+	};
+	struct options opt = {
+		.samples = 1, .interval = 100, .max_frames = 65536,
+	};
+	struct sigaction sa = { .sa_handler = on_interrupt };
+	unsigned long pid;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "qvhV", longopts, NULL)) != -1) {
+		switch (c) {
+		case RAW:
+			opt.raw = true;
+			break;
+		case ALL:
+			opt.all = true;
+			break;
+		case NO_DEBUG:
+			opt.no_debug = true;
+			break;
+		case SAMPLES:
+			if (!number(optarg, ULONG_MAX, &opt.samples) ||
+			    !opt.samples)
+				return bad_usage("--samples takes a number from 1",
+						 optarg);
+			break;
+		case INTERVAL:
+			if (!number(optarg, 3600000, &opt.interval))
+				return bad_usage("--interval takes milliseconds",
+						 optarg);
+			break;
+		case MAX_FRAMES:
+			if (!number(optarg, HSU_MAX_STEPS, &opt.max_frames) ||
+			    !opt.max_frames)
+				return bad_usage("--max-frames takes 1 to 131072",
+						 optarg);
+			break;
+		case 'q':
+			opt.quiet = true;
+			break;
+		case 'v':
+			opt.verbose = true;
+			break;
+		case 'h':
+			usage(stdout);
+			return 0;
+		case 'V':
+			puts("hsunwind-stack " HSUNWIND_VERSION);
+			return 0;
+		default:
+			return 2;
+		}
+	}
+	if (argc - optind != 1)
+		return bad_usage("exactly one process is wanted",
+				 optind < argc ? argv[optind + 1] : "none given");
+	if (!number(argv[optind], INT_MAX, &pid) || !pid)
+		return bad_usage("not a process number", argv[optind]);
+	opt.pid = pid;
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	return run(&opt);
+}
