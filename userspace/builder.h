@@ -36,6 +36,8 @@ const struct hsu_range *hsu_ranges_find(const struct hsu_ranges *r, u64 addr);
  * @end: first address behind it.
  * @crt_end: start-up code of the C compiler ends here; @start if there is none.
  * @tables: plausible info tables in it.
+ * @frames: of them, those of continuations.
+ * @closures: of them, those of functions and thunks.
  * @special: bit n: an info table of the n-th frame type that only the RTS has.
  */
 struct hsu_gap {
@@ -43,6 +45,8 @@ struct hsu_gap {
 	u64 end;
 	u64 crt_end;
 	size_t tables;
+	size_t frames;
+	size_t closures;
 	u32 special;
 };
 

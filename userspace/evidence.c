@@ -171,15 +171,22 @@ static void from_rts_strings(struct hsu_builder *b)
 		b->info->profiled = true;
 }
 
+/*
+ * Tables of small numbers in hand-written code can pass for some info tables,
+ * but hardly for the mixture that Haskell code has.
+ */
 static bool dense_tables(const struct hsu_builder *b)
 {
 	size_t i;
 
-	for (i = 0; i < b->nr_gaps; i++)
-		if (b->gaps[i].tables >= MIN_TABLES &&
-		    b->gaps[i].end - b->gaps[i].start <
-		    b->gaps[i].tables * MAX_SPACING)
+	for (i = 0; i < b->nr_gaps; i++) {
+		const struct hsu_gap *g = &b->gaps[i];
+
+		if (g->tables >= MIN_TABLES && g->frames >= g->tables / 16 &&
+		    g->closures >= g->tables / 16 &&
+		    g->end - g->start < g->tables * MAX_SPACING)
 			return true;
+	}
 	return false;
 }
 

@@ -90,12 +90,16 @@ static void scan_gap(struct hsu_builder *b, struct hsu_gap *g,
 			break;
 		for (i = 2; i < n; i++) {
 			u32 type = (u32)buf[i - 1];
+			enum hsu_ghc_kind kind;
 			int special;
 
 			if (type - 1 >= HSU_GHC_MAX_TYPE || !buf[i] ||
 			    !plausible(at + i * 8, buf[i - 2], buf[i - 1], d))
 				continue;
 			g->tables++;
+			kind = hsu_ghc_closure(type);
+			g->frames += kind == HSU_GHC_FRAME;
+			g->closures += kind == HSU_GHC_HEAP;
 			special = hsu_ghc_rts_frame(type);
 			if (special >= 0)
 				g->special |= 1u << special;

@@ -92,12 +92,29 @@ static int stop_new_threads(struct hsu_stopped *s, DIR *dir, bool *any)
 	return 0;
 }
 
+/* A process that has ended but that nobody has waited for yet. */
+static bool has_ended(pid_t pid)
+{
+	char path[64], line[512];
+	const char *paren = NULL;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return true;
+	if (fgets(line, sizeof(line), f))
+		paren = strrchr(line, ')');
+	fclose(f);
+	return paren && (paren[2] == 'Z' || paren[2] == 'X');
+}
+
 static void explain(struct hsu_error *err, pid_t pid, int ret)
 {
 	switch (-ret) {
 	case ESRCH:
 	case ENOENT:
-		hsu_fail(err, "no process %d", pid);
+		hsu_fail(err, "process %d does not exist or has ended", pid);
 		break;
 	case EPERM:
 	case EACCES:
@@ -131,7 +148,7 @@ int hsu_stop_process(pid_t pid, struct hsu_stopped *s, struct hsu_error *err)
 	while (any && !ret)
 		ret = stop_new_threads(s, dir, &any);
 	closedir(dir);
-	if (!ret && !s->nr)
+	if ((!ret && !s->nr) || (ret == -EPERM && has_ended(pid)))
 		ret = -ESRCH;
 	if (ret) {
 		hsu_resume_process(s);

@@ -240,10 +240,14 @@ static int run(const struct options *opt)
 	/* Read the files while the process still runs: it can take a while. */
 	ret = hsu_maps_read(&s.maps, &err);
 	if (ret == -ENOENT)
-		hsu_fail(&err, "no process %d", opt->pid);
+		hsu_fail(&err, "process %d does not exist or has ended",
+			 opt->pid);
+	if (ret == -EACCES || ret == -EPERM)
+		hsu_fail(&err, "may not look at process %d: run as its user or as root",
+			 opt->pid);
 	if (ret)
 		goto out;
-	if (!hsu_maps_have_haskell(&s.maps))
+	if (s.maps.nr && !hsu_maps_have_haskell(&s.maps))
 		fprintf(stderr,
 			"hsunwind-stack: process %d maps no file made by GHC\n",
 			opt->pid);
