@@ -1,7 +1,11 @@
 -- SPDX-License-Identifier: GPL-2.0-only
 -- The program that `make demo` profiles: plain GHC, lazy evaluation, a C
 -- library that is called and calls back, and work for the garbage collector.
-module Main (main) where
+-- What is exported has a symbol; GHC leaves everything else without.
+module Main
+  ( main, oneRound, sortInC, byDigits, digitSum, pseudoRandom
+  , wordCount, lazyTower, collatz
+  ) where
 
 import qualified Data.Map.Strict as Map
 import Control.Monad (forM_)
