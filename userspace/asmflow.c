@@ -14,6 +14,7 @@
 #include "builder.h"
 #include "codeflow.h"
 
+#define MAX_START_CODE	256	/* bytes */
 #define MAX_WORDS	4096	/* of a frame */
 #define LOST		(-128)	/* overwritten and not saved */
 
@@ -275,6 +276,24 @@ static bool goes_on(const struct hsu_code *code, const struct hsunwind_rule *r,
 	return r->rbp > -128 && r->rbx > -128 && r->r14 > -128;
 }
 
+/*
+ * Start code without CFI, that of the dynamic linker for one, is the bottom of
+ * the stack: up to the next function, or as far as such code can be.
+ */
+static void start_code(struct hsu_builder *b, u64 start, u64 end)
+{
+	static const struct hsunwind_rule bottom = {
+		.kind = HSUNWIND_RULE_BOTTOM, .cls = HSUNWIND_CLASS_LIBC,
+	};
+	u64 entry = hsu_elf_entry(b->elf);
+
+	if (entry < start || entry >= end)
+		return;
+	if (end > entry + MAX_START_CODE)
+		end = entry + MAX_START_CODE;
+	hsu_rows_add(&b->rows, entry - b->base, end - b->base, &bottom);
+}
+
 static void hole(struct hsu_builder *b, u64 start, u64 end,
 		 const struct hsunwind_rule *before)
 {
@@ -293,6 +312,7 @@ static void hole(struct hsu_builder *b, u64 start, u64 end,
 		return;
 	}
 	code.bytes = bytes;
+	start_code(b, start, end);
 	hsu_flow_init(&flow.flow, &code, &ops);
 	syms = hsu_elf_symbols(b->elf, start, end, &nr);
 	if (before && goes_on(&code, before, &entry))

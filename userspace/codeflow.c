@@ -241,7 +241,7 @@ void hsu_flow_begin(struct hsu_flow *f, u64 start, u64 end)
 		f->size = malloc(len);
 		f->cap = f->at && f->size ? len : 0;
 	}
-	if (len > f->cap)
+	if (!len || len > f->cap)
 		f->bad = true;
 	else
 		memset(f->at, 0, len * sizeof(*f->at));

@@ -22,7 +22,8 @@ int hsu_device_open(struct hsu_error *err)
 	case ENOENT:
 	case ENODEV:
 	case ENXIO:
-		return hsu_fail(err, "the kernel module is not loaded (no %s): run 'modprobe hsunwind' first",
+		return hsu_fail(err,
+				"the kernel module is not loaded (no %s): run 'modprobe hsunwind' first",
 				DEVICE);
 	case EACCES:
 	case EPERM:
@@ -43,20 +44,24 @@ static int fail(const char *what, struct hsu_error *err)
 {
 	switch (errno) {
 	case ENOTTY:
-		return hsu_fail(err, "the kernel module does not know %s: load the module of the same version as this tool",
+		return hsu_fail(err,
+				"the kernel module does not know %s: load the module of the same version as this tool",
 				what);
 	case E2BIG:
-		return hsu_fail(err, "the kernel module does not know all of %s.size: load the module of the same version as this tool",
+		return hsu_fail(err,
+				"the kernel module does not know all of %s.size: load the module of the same version as this tool",
 				what);
 	case EINVAL:
-		return hsu_fail(err, "the kernel module refuses a field of %s: load the module of the same version as this tool",
+		return hsu_fail(err,
+				"the kernel module refuses a field of %s: load the module of the same version as this tool",
 				what);
 	case EPERM:
 	case EACCES:
 		return hsu_fail(err, "%s is not permitted: run as root or with CAP_PERFMON",
 				what);
 	case ENOMEM:
-		return hsu_fail(err, "the kernel has no memory left for %s: free some, or remove images with --remove",
+		return hsu_fail(err,
+				"the kernel has no memory left for %s: free some, or remove images with --remove",
 				what);
 	default:
 		return hsu_fail(err, "%s failed: %m", what);
@@ -78,16 +83,20 @@ int hsu_device_image_add(int dev, u32 flags, int fd, const void *data,
 		return 0;
 	switch (errno) {
 	case EINVAL:
-		return hsu_fail(err, "the kernel module refuses the image of %s (hsunwind_image_add.data): load the module of the same version as this tool",
+		return hsu_fail(err,
+				"the kernel module refuses the image of %s (hsunwind_image_add.data): load the module of the same version as this tool",
 				name);
 	case EFBIG:
-		return hsu_fail(err, "the image of %s is too large for the kernel (hsunwind_image_add.len is %zu): split the program into libraries",
+		return hsu_fail(err,
+				"the image of %s is too large for the kernel (hsunwind_image_add.len is %zu): split the program into libraries",
 				name, len);
 	case EBADF:
-		return hsu_fail(err, "the kernel does not accept %s as an open file (hsunwind_image_add.fd): give a regular file",
+		return hsu_fail(err,
+				"the kernel does not accept %s as an open file (hsunwind_image_add.fd): give a regular file",
 				name);
 	case ENOSPC:
-		return hsu_fail(err, "no room for the image of %s: remove others with --remove, or raise the module's limits",
+		return hsu_fail(err,
+				"no room for the image of %s: remove others with --remove, or raise the module's limits",
 				name);
 	default:
 		return fail("hsunwind_image_add", err);
@@ -164,13 +173,16 @@ int hsu_device_process_add(int dev, int pid, u32 *nr_maps,
 		return hsu_fail(err, "process %d has ended (hsunwind_process.pid)",
 				pid);
 	if (errno == ENOENT)
-		return hsu_fail(err, "process %d maps none of the registered files (hsunwind_process.pid): is it still the same program?",
+		return hsu_fail(err,
+				"process %d maps none of the registered files (hsunwind_process.pid): is it still the same program?",
 				pid);
 	if (errno == EPERM || errno == EACCES)
-		return hsu_fail(err, "process %d belongs to someone else (hsunwind_process.pid): run as its user with CAP_PERFMON, or as root",
+		return hsu_fail(err,
+				"process %d belongs to someone else (hsunwind_process.pid): run as its user with CAP_PERFMON, or as root",
 				pid);
 	if (errno == ENOSPC)
-		return hsu_fail(err, "no room for process %d: remove others with --remove, or raise the module's limits",
+		return hsu_fail(err,
+				"no room for process %d: remove others with --remove, or raise the module's limits",
 				pid);
 	return fail("hsunwind_process", err);
 }

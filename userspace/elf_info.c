@@ -185,7 +185,7 @@ size_t hsu_elf_init_funcs(struct hsu_elf *elf, u64 *addrs, size_t cap)
 
 static int cmp_symbol(const void *a, const void *b)
 {
-	const struct hsu_symbol *x = a, *y = b;
+	const struct hsu_symbol_ref *x = a, *y = b;
 
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
@@ -198,19 +198,37 @@ static bool is_code_symbol(const Elf64_Sym *sym)
 	       (type == STT_NOTYPE || type == STT_OBJECT || type == STT_FUNC);
 }
 
-/*
- * Reads the tables piece by piece: a Haskell program may well export 400,000
- * symbols, of which we want a few.
- */
-static size_t read_symbols(struct hsu_elf *elf, const Elf64_Shdr *sh,
-			   const Elf64_Shdr *str, u64 start, u64 end,
-			   struct hsu_symbol **out)
+/* From the first to the last byte of code. */
+static void exec_bounds(const struct hsu_elf *elf, u64 *lo, u64 *hi)
 {
-	struct hsu_symbol *v = NULL, *more;
-	Elf64_Sym buf[256];
-	size_t nr = 0, cap = 0, n, i;
-	u64 at;
+	size_t i;
 
+	*lo = ~0ULL;
+	*hi = 0;
+	for (i = 0; i < elf->nr_loads; i++) {
+		const struct hsu_load *ld = &elf->loads[i];
+
+		if (!ld->exec)
+			continue;
+		if (ld->vaddr < *lo)
+			*lo = ld->vaddr;
+		if (ld->vaddr + ld->memsz > *hi)
+			*hi = ld->vaddr + ld->memsz;
+	}
+}
+
+/*
+ * Makes the index. A Haskell program may well export 400,000 symbols: their
+ * names stay in the file.
+ */
+static void index_symbols(struct hsu_elf *elf, const Elf64_Shdr *sh)
+{
+	struct hsu_symbol_ref *v = NULL, *more;
+	size_t nr = 0, cap = 0, n, i;
+	Elf64_Sym buf[512];
+	u64 at, lo, hi;
+
+	exec_bounds(elf, &lo, &hi);
 	for (at = 0; at < sh->sh_size; at += n * sizeof(buf[0])) {
 		n = sh->sh_size - at < sizeof(buf) ? sh->sh_size - at
 						   : sizeof(buf);
@@ -219,11 +237,8 @@ static size_t read_symbols(struct hsu_elf *elf, const Elf64_Shdr *sh,
 		if (!n)
 			break;
 		for (i = 0; i < n; i++) {
-			size_t len;
-
-			if (buf[i].st_value < start || buf[i].st_value >= end ||
-			    !is_code_symbol(&buf[i]) ||
-			    buf[i].st_name >= str->sh_size)
+			if (buf[i].st_value < lo || buf[i].st_value >= hi ||
+			    !is_code_symbol(&buf[i]))
 				continue;
 			if (nr == cap) {
 				cap = cap ? 2 * cap : 256;
@@ -232,28 +247,26 @@ static size_t read_symbols(struct hsu_elf *elf, const Elf64_Shdr *sh,
 					goto out;
 				v = more;
 			}
-			len = hsu_elf_pread(elf, str->sh_offset +
-					    buf[i].st_name, v[nr].name,
-					    sizeof(v[nr].name) - 1);
-			v[nr].name[len] = 0;
 			v[nr].addr = buf[i].st_value;
-			v[nr++].size = buf[i].st_size;
+			v[nr].size = buf[i].st_size > 0xffffffff
+				? 0xffffffff : (u32)buf[i].st_size;
+			v[nr++].name = buf[i].st_name;
 		}
 	}
 out:
-	*out = v;
-	return nr;
+	if (nr)
+		qsort(v, nr, sizeof(*v), cmp_symbol);
+	elf->symbols = v;
+	elf->nr_symbols = nr;
 }
 
-struct hsu_symbol *hsu_elf_symbols(struct hsu_elf *elf, u64 start, u64 end,
-				   size_t *nr)
+static void read_symbols(struct hsu_elf *elf)
 {
 	const struct hsu_section *sec = hsu_elf_section(elf, ".symtab");
-	struct hsu_symbol *v = NULL;
 	const Elf64_Shdr *sh, *str;
 	Elf_Scn *scn;
 
-	*nr = 0;
+	elf->symbols_read = true;
 	if (!sec || sec->nobits)
 		sec = hsu_elf_section(elf, ".dynsym");
 	scn = sec && !sec->nobits ? elf_getscn(elf->elf, sec->index) : NULL;
@@ -261,10 +274,54 @@ struct hsu_symbol *hsu_elf_symbols(struct hsu_elf *elf, u64 start, u64 end,
 	scn = sh ? elf_getscn(elf->elf, sh->sh_link) : NULL;
 	str = scn ? elf64_getshdr(scn) : NULL;
 	if (!str || str->sh_type != SHT_STRTAB)
+		return;
+	elf->names_offset = str->sh_offset;
+	elf->names_size = str->sh_size;
+	index_symbols(elf, sh);
+}
+
+static size_t first_symbol(const struct hsu_elf *elf, u64 addr)
+{
+	size_t lo = 0, hi = elf->nr_symbols, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (elf->symbols[mid].addr < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+struct hsu_symbol *hsu_elf_symbols(struct hsu_elf *elf, u64 start, u64 end,
+				   size_t *nr)
+{
+	struct hsu_symbol *v;
+	size_t lo, hi, i, len;
+
+	*nr = 0;
+	if (!elf->symbols_read)
+		read_symbols(elf);
+	lo = first_symbol(elf, start);
+	hi = first_symbol(elf, end);
+	if (lo >= hi)
 		return NULL;
-	*nr = read_symbols(elf, sh, str, start, end, &v);
-	if (*nr)
-		qsort(v, *nr, sizeof(*v), cmp_symbol);
+	v = calloc(hi - lo, sizeof(*v));
+	if (!v)
+		return NULL;
+	for (i = lo; i < hi; i++) {
+		const struct hsu_symbol_ref *ref = &elf->symbols[i];
+		struct hsu_symbol *sym = &v[(*nr)++];
+
+		len = 0;
+		if (ref->name < elf->names_size)
+			len = hsu_elf_pread(elf, elf->names_offset + ref->name,
+					    sym->name, sizeof(sym->name) - 1);
+		sym->name[len] = 0;
+		sym->addr = ref->addr;
+		sym->size = ref->size;
+	}
 	return v;
 }
 

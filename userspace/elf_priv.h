@@ -10,6 +10,13 @@
 
 #include "elffile.h"
 
+/* A symbol in the sorted index: where, and where its name is. */
+struct hsu_symbol_ref {
+	u64 addr;
+	u32 size;
+	u32 name;
+};
+
 struct hsu_elf {
 	char *name;
 	int fd;
@@ -18,6 +25,7 @@ struct hsu_elf {
 	bool debug_only;	/* a separate debug file: segments are empty */
 	Elf *elf;
 	u64 base;
+	u64 entry;
 	struct hsu_load loads[HSU_MAX_LOADS];
 	size_t nr_loads;
 	struct hsu_section *sections;
@@ -29,6 +37,11 @@ struct hsu_elf {
 	u64 dyn_offset;
 	u64 dyn_size;
 	char soname[128];
+	struct hsu_symbol_ref *symbols;
+	size_t nr_symbols;
+	bool symbols_read;
+	u64 names_offset;	/* of the string table in the file */
+	u64 names_size;
 };
 
 struct hsu_elf *hsu_elf_open_flags(int fd, const void *mem, size_t len,

@@ -38,26 +38,31 @@ static bool in_file(const struct hsu_elf *elf, u64 offset, u64 size)
 	return offset <= elf->size && size <= elf->size - offset;
 }
 
-static int check_ident(const struct hsu_elf *elf, struct hsu_error *err)
+static int check_ident(struct hsu_elf *elf, struct hsu_error *err)
 {
 	unsigned char id[EI_NIDENT] = { 0 };
 	Elf64_Ehdr eh;
 
 	if (hsu_elf_pread(elf, 0, id, sizeof(id)) < SELFMAG ||
 	    memcmp(id, ELFMAG, SELFMAG))
-		return hsu_fail(err, "%s is not an ELF file: give the compiled program or library itself",
+		return hsu_fail(err,
+				"%s is not an ELF file: give the compiled program or library itself",
 				elf->name);
 	if (id[EI_CLASS] != ELFCLASS64 || id[EI_DATA] != ELFDATA2LSB)
-		return hsu_fail(err, "%s is not a 64-bit little-endian ELF file: only x86-64 programs can be unwound",
+		return hsu_fail(err,
+				"%s is not a 64-bit little-endian ELF file: only x86-64 programs can be unwound",
 				elf->name);
 	if (hsu_elf_pread(elf, 0, &eh, sizeof(eh)) < sizeof(eh))
 		return hsu_fail(err, "%s is truncated inside the ELF header: copy or link it again",
 				elf->name);
 	if (eh.e_machine != EM_X86_64)
-		return hsu_fail(err, "%s is made for another processor (e_machine %u): only x86-64 programs can be unwound",
+		return hsu_fail(err,
+				"%s is made for another processor (e_machine %u): only x86-64 programs can be unwound",
 				elf->name, eh.e_machine);
+	elf->entry = eh.e_entry;
 	if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN)
-		return hsu_fail(err, "%s is no program or shared library (e_type %u): give the linked file",
+		return hsu_fail(err,
+				"%s is no program or shared library (e_type %u): give the linked file",
 				elf->name, eh.e_type);
 	return 0;
 }
@@ -69,11 +74,13 @@ static int read_loads(struct hsu_elf *elf, struct hsu_error *err)
 	struct hsu_load *ld;
 
 	if (elf_getphdrnum(elf->elf, &nr) || !nr)
-		return hsu_fail(err, "%s has no program headers (e_phnum): it cannot be run, link it again",
+		return hsu_fail(err,
+				"%s has no program headers (e_phnum): it cannot be run, link it again",
 				elf->name);
 	ph = elf64_getphdr(elf->elf);
 	if (!ph)
-		return hsu_fail(err, "%s is truncated or damaged in its program headers (e_phoff): copy or link it again",
+		return hsu_fail(err,
+				"%s is truncated or damaged in its program headers (e_phoff): copy or link it again",
 				elf->name);
 	for (i = 0; i < nr; i++) {
 		if (ph[i].p_type == PT_INTERP)
@@ -88,14 +95,17 @@ static int read_loads(struct hsu_elf *elf, struct hsu_error *err)
 			continue;
 		if (!elf->debug_only &&
 		    !in_file(elf, ph[i].p_offset, ph[i].p_filesz))
-			return hsu_fail(err, "%s is truncated: segment %zu (p_offset + p_filesz) reaches behind its end; copy or link it again",
+			return hsu_fail(err,
+					"%s is truncated: segment %zu (p_offset + p_filesz) reaches behind its end; copy or link it again",
 					elf->name, i);
 		if (ph[i].p_vaddr + ph[i].p_memsz < ph[i].p_vaddr ||
 		    ph[i].p_filesz > ph[i].p_memsz)
-			return hsu_fail(err, "%s is damaged: segment %zu has an impossible size (p_memsz); copy or link it again",
+			return hsu_fail(err,
+					"%s is damaged: segment %zu has an impossible size (p_memsz); copy or link it again",
 					elf->name, i);
 		if (elf->nr_loads == HSU_MAX_LOADS)
-			return hsu_fail(err, "%s has more than %d segments (e_phnum): link it without custom segments",
+			return hsu_fail(err,
+					"%s has more than %d segments (e_phnum): link it without custom segments",
 					elf->name, HSU_MAX_LOADS);
 		ld = &elf->loads[elf->nr_loads++];
 		ld->offset = ph[i].p_offset;
@@ -106,14 +116,16 @@ static int read_loads(struct hsu_elf *elf, struct hsu_error *err)
 		ld->write = ph[i].p_flags & PF_W;
 	}
 	if (!elf->nr_loads)
-		return hsu_fail(err, "%s has no loaded segments (PT_LOAD): it cannot be run, link it again",
+		return hsu_fail(err,
+				"%s has no loaded segments (PT_LOAD): it cannot be run, link it again",
 				elf->name);
 	qsort(elf->loads, elf->nr_loads, sizeof(elf->loads[0]), cmp_load);
 	elf->base = elf->loads[0].vaddr & ~0xfffULL;
 	for (i = 1; i < elf->nr_loads; i++)
 		if (elf->loads[i].vaddr < elf->loads[i - 1].vaddr +
 		    elf->loads[i - 1].memsz)
-			return hsu_fail(err, "%s is damaged: two segments overlap (p_vaddr); copy or link it again",
+			return hsu_fail(err,
+					"%s is damaged: two segments overlap (p_vaddr); copy or link it again",
 					elf->name);
 	return 0;
 }
@@ -186,12 +198,14 @@ static int read_sections(struct hsu_elf *elf, struct hsu_error *err)
 	size_t nr, str, i;
 
 	if (elf_getshdrnum(elf->elf, &nr))
-		return hsu_fail(err, "%s is truncated or damaged in its section headers (e_shoff): copy or link it again",
+		return hsu_fail(err,
+				"%s is truncated or damaged in its section headers (e_shoff): copy or link it again",
 				elf->name);
 	if (nr <= 1)
 		return fake_sections(elf, err);
 	if (elf_getshdrstrndx(elf->elf, &str))
-		return hsu_fail(err, "%s is damaged: no section names (e_shstrndx); copy or link it again",
+		return hsu_fail(err,
+				"%s is damaged: no section names (e_shstrndx); copy or link it again",
 				elf->name);
 	elf->sections = calloc(nr, sizeof(elf->sections[0]));
 	if (!elf->sections)
@@ -202,13 +216,15 @@ static int read_sections(struct hsu_elf *elf, struct hsu_error *err)
 		struct hsu_section s = { .index = i };
 
 		if (!sh)
-			return hsu_fail(err, "%s is truncated: section header %zu is missing (e_shoff); copy or link it again",
+			return hsu_fail(err,
+					"%s is truncated: section header %zu is missing (e_shoff); copy or link it again",
 					elf->name, i);
 		s.nobits = sh->sh_type == SHT_NOBITS;
 		if (sh->sh_type == SHT_NULL)
 			continue;
 		if (!s.nobits && !in_file(elf, sh->sh_offset, sh->sh_size))
-			return hsu_fail(err, "%s is truncated: section %zu (sh_offset + sh_size) reaches behind its end; copy or link it again",
+			return hsu_fail(err,
+					"%s is truncated: section %zu (sh_offset + sh_size) reaches behind its end; copy or link it again",
 					elf->name, i);
 		s.name = elf_strptr(elf->elf, str, sh->sh_name);
 		if (!s.name)
@@ -219,7 +235,8 @@ static int read_sections(struct hsu_elf *elf, struct hsu_error *err)
 		}
 		s.size = sh->sh_size;
 		if (s.addr + s.size < s.addr)
-			return hsu_fail(err, "%s is damaged: section %zu has an impossible size (sh_size); copy or link it again",
+			return hsu_fail(err,
+					"%s is damaged: section %zu has an impossible size (sh_size); copy or link it again",
 					elf->name, i);
 		add_section(elf, &s);
 	}
@@ -255,7 +272,8 @@ struct hsu_elf *hsu_elf_open_flags(int fd, const void *mem, size_t len,
 			goto err_free;
 		}
 		if (!S_ISREG(st.st_mode)) {
-			hsu_fail(err, "%s is no regular file: give the compiled program or library itself",
+			hsu_fail(err,
+				 "%s is no regular file: give the compiled program or library itself",
 				 name);
 			goto err_free;
 		}
@@ -295,6 +313,7 @@ void hsu_elf_close(struct hsu_elf *elf)
 		return;
 	if (elf->elf)
 		elf_end(elf->elf);
+	free(elf->symbols);
 	free(elf->eh_frame);
 	free(elf->sections);
 	free(elf->name);
@@ -309,6 +328,11 @@ const char *hsu_elf_name(const struct hsu_elf *elf)
 int hsu_elf_fd(const struct hsu_elf *elf)
 {
 	return elf->fd;
+}
+
+u64 hsu_elf_entry(const struct hsu_elf *elf)
+{
+	return elf->entry;
 }
 
 u64 hsu_elf_base(const struct hsu_elf *elf)

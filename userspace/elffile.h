@@ -70,6 +70,8 @@ const char *hsu_elf_name(const struct hsu_elf *elf);
 int hsu_elf_fd(const struct hsu_elf *elf);
 /* Lowest page-aligned address of the loaded segments. */
 u64 hsu_elf_base(const struct hsu_elf *elf);
+/* e_entry: where the kernel, or the dynamic linker, starts the program. */
+u64 hsu_elf_entry(const struct hsu_elf *elf);
 /* Loaded segments sorted by address. */
 const struct hsu_load *hsu_elf_loads(const struct hsu_elf *elf, size_t *nr);
 bool hsu_elf_has_interp(const struct hsu_elf *elf);

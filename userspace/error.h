@@ -5,6 +5,8 @@
 #ifndef HSU_ERROR_H
 #define HSU_ERROR_H
 
+#define HSU_PRINTF(fmt, args)	__attribute__((__format__(__printf__, fmt, args)))
+
 /**
  * struct hsu_error - why something failed
  * @msg: one sentence that names the file and the field and says what to do,
@@ -21,7 +23,7 @@ struct hsu_error {
  *
  * Return: -1, so that a function can end with "return hsu_fail(...)".
  */
-int hsu_fail(struct hsu_error *err, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+HSU_PRINTF(2, 3)
+int hsu_fail(struct hsu_error *err, const char *fmt, ...);
 
 #endif /* HSU_ERROR_H */

@@ -47,7 +47,8 @@ char *hsu_find_program(const char *arg, struct hsu_error *err)
 	if (!strchr(arg, '/') && access(arg, F_OK)) {
 		found = search_path(arg);
 		if (!found) {
-			hsu_fail(err, "%s is neither here nor in PATH: give the path of the program",
+			hsu_fail(err,
+				 "%s is neither here nor in PATH: give the path of the program",
 				 arg);
 			return NULL;
 		}
@@ -135,7 +136,6 @@ int hsu_open_elf(const char *path)
 
 struct lib_ctx {
 	struct hsu_files *files;
-	const char *program;
 	bool haskell;
 };
 
@@ -168,14 +168,6 @@ static void take_lib(void *ctx, const char *path)
 		c->haskell = true;
 }
 
-static void miss_lib(void *ctx, const char *name)
-{
-	struct lib_ctx *c = ctx;
-
-	hsu_files_warn(c->files, "library %s of %s is not found: install it, or set LD_LIBRARY_PATH as the program will have it",
-		       name, c->program);
-}
-
 static int reject_script(int fd, const char *path, struct hsu_error *err)
 {
 	struct hsu_script script;
@@ -183,7 +175,8 @@ static int reject_script(int fd, const char *path, struct hsu_error *err)
 	if (!hsu_script_read(fd, &script))
 		return 0;
 	if (script.target[0])
-		return hsu_fail(err, "%s is a script for %s: register the program that it starts, %s",
+		return hsu_fail(err,
+				"%s is a script for %s: register the program that it starts, %s",
 				path, script.interpreter, script.target);
 	return hsu_fail(err, "%s is a script for %s: register the program that it starts",
 			path, script.interpreter);
@@ -197,10 +190,12 @@ static void warn_version(const struct hsu_files *files,
 	if (!info->has_stgrun || info->ghc_known)
 		return;
 	if (info->ghc_text[0])
-		hsu_files_warn(files, "%s is made by GHC %s, which this tool does not know: it is treated like the nearest version it knows",
+		hsu_files_warn(files,
+			       "%s is made by GHC %s, which this tool does not know: it is treated like the nearest version it knows",
 			       f->path, info->ghc_text);
 	else
-		hsu_files_warn(files, "%s does not tell the version of GHC: it is treated like the nearest version that this tool knows",
+		hsu_files_warn(files,
+			       "%s does not tell the version of GHC: it is treated like the nearest version that this tool knows",
 			       f->path);
 }
 
@@ -208,11 +203,10 @@ static void warn_version(const struct hsu_files *files,
 static int add_opened(struct hsu_files *files, int fd, const char *path,
 		      struct hsu_error *err)
 {
-	struct lib_ctx c = { .files = files, .program = path };
-	struct hsu_error e;
+	struct lib_ctx c = { .files = files };
 	struct hsu_file own, *f;
 	size_t i, first = files->nr;
-	int nr;
+	int nr, ret = 0;
 
 	nr = hsu_files_add_fd(files, fd, path, err);
 	if (nr < 0)
@@ -221,11 +215,15 @@ static int add_opened(struct hsu_files *files, int fd, const char *path,
 	f->program = !f->built.info.soname[0];
 	c.haskell = f->built.info.is_haskell;
 	if (f->built.info.has_interp || !f->program)
-		if (hsu_libs_list(path, take_lib, miss_lib, &c, &e))
-			hsu_files_warn(files, "%s", e.msg);
+		ret = hsu_libs_list(path, take_lib, &c, err);
+	if (ret > 0)
+		return -1;
+	if (ret < 0)
+		hsu_files_warn(files, "%s", err->msg);
 	f = &files->v[nr];
 	if (f->program && !c.haskell)
-		return hsu_fail(err, "%s is not made by GHC, and neither is any library that it is linked with: there is no Haskell stack to unwind",
+		return hsu_fail(err,
+				"%s is not made by GHC, and neither is any library that it is linked with: there is no Haskell stack to unwind",
 				path);
 	if ((size_t)nr >= first) {
 		own = *f;
@@ -283,5 +281,6 @@ void hsu_files_free(struct hsu_files *files)
 	}
 	free(files->v);
 	files->v = NULL;
-	files->nr = files->cap = 0;
+	files->nr = 0;
+	files->cap = 0;
 }

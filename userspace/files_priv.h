@@ -21,7 +21,7 @@ int hsu_files_add_fd(struct hsu_files *files, int fd, const char *path,
 /* Opens what may not be a regular file without waiting for anything. */
 int hsu_open_elf(const char *path);
 
-void hsu_files_warn(const struct hsu_files *files, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+HSU_PRINTF(2, 3)
+void hsu_files_warn(const struct hsu_files *files, const char *fmt, ...);
 
 #endif /* HSU_FILES_PRIV_H */

@@ -149,7 +149,8 @@ static int fill_header(struct hsu_builder *b, struct hsunwind_image *h,
 		if (!ld[i].exec || !ld[i].filesz)
 			continue;
 		if (n == HSUNWIND_MAX_SEGS)
-			return hsu_fail(err, "%s has more than %u executable segments (p_flags): link it without custom segments",
+			return hsu_fail(err,
+					"%s has more than %u executable segments (p_flags): link it without custom segments",
 					hsu_elf_name(b->elf),
 					HSUNWIND_MAX_SEGS);
 		segs[n].offset = ld[i].offset;
@@ -157,7 +158,8 @@ static int fill_header(struct hsu_builder *b, struct hsunwind_image *h,
 		segs[n++].size = ld[i].filesz;
 	}
 	if (!n)
-		return hsu_fail(err, "%s has no executable segment (p_flags): give a program or library, not a debug file",
+		return hsu_fail(err,
+				"%s has no executable segment (p_flags): give a program or library, not a debug file",
 				hsu_elf_name(b->elf));
 	h->magic = HSUNWIND_IMAGE_MAGIC;
 	h->version = HSUNWIND_IMAGE_VERSION;
@@ -193,7 +195,8 @@ static int assemble(struct hsu_builder *b, struct hsu_built *out,
 	h.nr_rules = (u32)b->rows.nr_rules;
 	h.nr_rows = (u32)write_rows(&b->rows, NULL, NULL);
 	if (h.nr_rows > HSUNWIND_MAX_ROWS)
-		return hsu_fail(err, "%s needs %u unwind rows, more than the limit of %u: split it into libraries",
+		return hsu_fail(err,
+				"%s needs %u unwind rows, more than the limit of %u: split it into libraries",
 				name, h.nr_rows, HSUNWIND_MAX_ROWS);
 	len = sizeof(h);
 	h.segs = (u32)len;
@@ -216,7 +219,8 @@ static int assemble(struct hsu_builder *b, struct hsu_built *out,
 	why = hsu_image_init(&check, p, len);
 	if (why) {
 		free(p);
-		return hsu_fail(err, "%s cannot be described (%s): it is damaged, or please report this",
+		return hsu_fail(err,
+				"%s cannot be described (%s): it is damaged, or please report this",
 				name, why);
 	}
 	out->data = p;
@@ -255,7 +259,8 @@ static void run_steps(struct hsu_builder *b, unsigned int flags,
 	}
 	hsu_build_haskell(b, flags);
 	hsu_rows_sort(&b->rows);
-	hsu_build_asm(b);
+	if (!(flags & HSU_BUILD_NO_FLOW))
+		hsu_build_asm(b);
 	set_classes(b);
 	count_bytes(b);
 }
@@ -332,7 +337,8 @@ int hsu_build_vdso(struct hsu_built *out, struct hsu_error *err)
 	int ret;
 
 	if (!p)
-		return hsu_fail(err, "this system has no vdso (AT_SYSINFO_EHDR): nothing needs to be done about it");
+		return hsu_fail(err,
+				"this system has no vdso (AT_SYSINFO_EHDR): nothing needs to be done about it");
 	elf = hsu_elf_open(-1, p, vdso_size(p), "[vdso]", err);
 	if (!elf)
 		return -1;

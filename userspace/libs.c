@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,30 +21,38 @@
 
 /*
  * "	libm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x00007f...)"
- * "	libfoo.so => not found"
  * "	/lib64/ld-linux-x86-64.so.2 (0x00007f...)"
  * "	linux-vdso.so.1 (0x00007ff...)"
  */
-static void parse_line(char *line,
-		       void (*found)(void *ctx, const char *path),
-		       void (*missing)(void *ctx, const char *name), void *ctx)
+static void parse_line(char *line, void (*found)(void *ctx, const char *path),
+		       void *ctx)
 {
-	char *name = line + strspn(line, " \t"), *path = name, *arrow, *end;
+	char *path = line + strspn(line, " \t"), *arrow, *end;
 
-	arrow = strstr(name, " => ");
-	if (arrow) {
-		*arrow = 0;
+	arrow = strstr(path, " => ");
+	if (arrow)
 		path = arrow + 4;
-	}
-	if (arrow && !strncmp(path, "not found", 9)) {
-		missing(ctx, name);
-		return;
-	}
 	end = strrchr(path, '(');
 	if (*path != '/' || !end || end == path || end[-1] != ' ')
 		return;
 	end[-1] = 0;
 	found(ctx, path);
+}
+
+/* "PATH: error while loading shared libraries: libfoo.so: cannot open ..." */
+static bool parse_missing(const char *line, char *name, size_t cap)
+{
+	static const char what[] = "error while loading shared libraries: ";
+	const char *p = strstr(line, what), *end;
+
+	if (!p)
+		return false;
+	p += sizeof(what) - 1;
+	end = strstr(p, ": cannot open shared object file");
+	if (!end)
+		return false;
+	snprintf(name, cap, "%.*s", (int)(end - p), p);
+	return true;
 }
 
 static int spawn(const char *path, pid_t *pid, int *fd, struct hsu_error *err)
@@ -64,8 +73,7 @@ static int spawn(const char *path, pid_t *pid, int *fd, struct hsu_error *err)
 		return hsu_fail(err, "no pipe could be made: %m");
 	posix_spawn_file_actions_init(&fa);
 	posix_spawn_file_actions_adddup2(&fa, p[1], STDOUT_FILENO);
-	posix_spawn_file_actions_addopen(&fa, STDERR_FILENO, "/dev/null",
-					 O_WRONLY, 0);
+	posix_spawn_file_actions_adddup2(&fa, p[1], STDERR_FILENO);
 	posix_spawn_file_actions_addopen(&fa, STDIN_FILENO, "/dev/null",
 					 O_RDONLY, 0);
 	ret = posix_spawn(pid, LD_SO, &fa, NULL, (char *const *)argv, env);
@@ -82,10 +90,9 @@ static int spawn(const char *path, pid_t *pid, int *fd, struct hsu_error *err)
 }
 
 int hsu_libs_list(const char *path, void (*found)(void *ctx, const char *path),
-		  void (*missing)(void *ctx, const char *name), void *ctx,
-		  struct hsu_error *err)
+		  void *ctx, struct hsu_error *err)
 {
-	char *line = NULL;
+	char *line = NULL, missing[256] = "";
 	size_t cap = 0;
 	int fd, status;
 	pid_t pid;
@@ -98,15 +105,23 @@ int hsu_libs_list(const char *path, void (*found)(void *ctx, const char *path),
 		close(fd);
 	} else {
 		while (getline(&line, &cap, f) > 0)
-			parse_line(line, found, missing, ctx);
+			if (!parse_missing(line, missing, sizeof(missing)))
+				parse_line(line, found, ctx);
 		fclose(f);
 		free(line);
 	}
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return hsu_fail(err, "waiting for %s failed: %m", LD_SO);
+	if (missing[0]) {
+		hsu_fail(err,
+			 "library %s of %s is not found: install it, or set LD_LIBRARY_PATH as the program will have it",
+			 missing, path);
+		return 1;
+	}
 	if (!f || !WIFEXITED(status) || WEXITSTATUS(status))
-		return hsu_fail(err, "the libraries of %s could not be listed by %s: start it and register it with -p PID",
+		return hsu_fail(err,
+				"the libraries of %s could not be listed by %s: start it and register it with -p PID",
 				path, LD_SO);
 	return 0;
 }

@@ -11,16 +11,15 @@
  * hsu_libs_list() - ask the dynamic linker for a program's libraries
  * @path: absolute path of the program or library.
  * @found: called for each library with its path.
- * @missing: called for each library that was not found, with its name.
- * @ctx: for @found and @missing.
- * @err: filled in on failure.
+ * @ctx: for @found.
+ * @err: filled in unless 0 is returned.
  *
  * Nothing of the program is executed.
  *
- * Return: 0, or -1 with @err set.
+ * Return: 0; 1 if a library is not found, so that the program cannot start; -1
+ * if the dynamic linker cannot tell.
  */
 int hsu_libs_list(const char *path, void (*found)(void *ctx, const char *path),
-		  void (*missing)(void *ctx, const char *name), void *ctx,
-		  struct hsu_error *err);
+		  void *ctx, struct hsu_error *err);
 
 #endif /* HSU_LIBS_H */

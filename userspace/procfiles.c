@@ -70,7 +70,8 @@ static int add_map(struct hsu_files *files, int pid, const struct map_line *m)
 	int fd = open_mapped(pid, m), i;
 
 	if (fd < 0) {
-		hsu_files_warn(files, "%s, which process %d maps, cannot be opened (%m): run as root",
+		hsu_files_warn(files,
+			       "%s, which process %d maps, cannot be opened (%m): run as root",
 			       m->path, pid);
 		return -1;
 	}
@@ -113,10 +114,12 @@ int hsu_files_add_process(struct hsu_files *files, int pid,
 	free(line);
 	fclose(f);
 	if (!code)
-		return hsu_fail(err, "process %d maps no program: it is a kernel thread, or has ended",
+		return hsu_fail(err,
+				"process %d maps no program: it is a kernel thread, or has ended",
 				pid);
 	if (!haskell)
-		return hsu_fail(err, "process %d runs no code made by GHC: there is no Haskell stack to unwind",
+		return hsu_fail(err,
+				"process %d runs no code made by GHC: there is no Haskell stack to unwind",
 				pid);
 	return 0;
 }

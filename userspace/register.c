@@ -61,7 +61,7 @@ static int fail(const struct hsu_error *err)
 	return EXIT_FAILURE;
 }
 
-static void usage(FILE *f)
+static void show_help(FILE *f)
 {
 	fputs("usage: " NAME " [options] PROGRAM...\n"
 	      "       " NAME " [options] -p PID...\n"
@@ -356,7 +356,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 			o->no_debug = true;
 			break;
 		case OPT_HELP:
-			usage(stdout);
+			show_help(stdout);
 			return EXIT_SUCCESS;
 		case OPT_VERSION:
 			printf("%s %s\n", NAME, HSUNWIND_VERSION);
