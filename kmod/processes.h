@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The known processes, found by the address of their mm, and the table of the
+ * mappings of each. hsu_registry_lock (images.h) guards all changes; a sample
+ * looks up under RCU alone.
+ */
+#ifndef HSU_PROCESSES_H
+#define HSU_PROCESSES_H
+
+#include <linux/bits.h>
+#include <linux/list.h>
+#include <linux/mm_types.h>
+#include <linux/pid.h>
+#include <linux/rcupdate.h>
+
+#include "images.h"
+
+#define HSU_MAX_MAPS	1024	/* mappings of registered files in a process */
+
+/**
+ * struct hsu_table - the mappings of a process; immutable once published
+ * @rcu: for freeing it.
+ * @nr_maps: number of @maps.
+ * @maps: sorted by address. Each holds a reference on its image.
+ */
+struct hsu_table {
+	struct rcu_head rcu;
+	u32 nr_maps;
+	struct hsu_map maps[];
+};
+
+#define HSU_PROC_EXPLICIT	BIT(0)	/* added by pid, or a child of such */
+#define HSU_PROC_IGNORED	BIT(1)	/* removed by pid: leave it alone */
+
+/**
+ * struct hsu_process - a known process
+ * @node: in the hash table.
+ * @list: in the list of all processes.
+ * @mm: its address space; pinned, so that no other can get the same address.
+ * @pid: its thread group.
+ * @table: its mappings; NULL if its samples are left to the kernel.
+ * @flags: %HSU_PROC_*.
+ * @stale: its mappings must be looked at again.
+ * @program: number of the image that made it known, or 0.
+ * @next_scan: jiffies before which its mappings are not looked at again.
+ * @next_miss: jiffies before which samples do not ask for that.
+ * @interval: jiffies between two such requests; grows while they are in vain.
+ * @rcu: for freeing it.
+ */
+struct hsu_process {
+	struct hlist_node node;
+	struct list_head list;
+	struct mm_struct *mm;
+	struct pid *pid;
+	struct hsu_table __rcu *table;
+	u32 flags;
+	bool stale;
+	u64 program;
+	unsigned long next_scan;
+	unsigned long next_miss;
+	unsigned long interval;
+	struct rcu_head rcu;
+};
+
+/* Number of known processes, the ignored ones included. */
+extern unsigned int hsu_nr_processes;
+
+/* How many of them have %HSU_PROC_EXPLICIT. */
+extern unsigned int hsu_nr_explicit;
+
+/* Why the mappings of a process are looked at. */
+#define HSU_WHY_EXPLICIT	BIT(0)	/* by pid, or as a child of such */
+#define HSU_WHY_MISS		BIT(1)	/* a sample met an unknown address */
+
+/**
+ * hsu_processes_find() - look a process up
+ * @mm: its address space.
+ *
+ * Context: any, NMI included; in an RCU read-side critical section or with
+ * hsu_registry_lock held.
+ * Return: the process, or NULL.
+ */
+struct hsu_process *hsu_processes_find(const struct mm_struct *mm);
+
+/**
+ * hsu_program_of() - the program image of an address space
+ * @mm: the address space; not on its way out.
+ *
+ * Context: any, NMI included; in an RCU read-side critical section.
+ * Return: the image if the file that was executed is a registered program, or
+ * NULL.
+ */
+struct hsu_entry *hsu_program_of(const struct mm_struct *mm);
+
+/**
+ * hsu_processes_refresh() - make or renew the table of a process
+ * @mm: its address space; the caller holds mm_count.
+ * @pid: its thread group, for a process that is not known yet.
+ * @why: %HSU_WHY_*.
+ *
+ * Does nothing for a process that has no business here: not known, no
+ * registered program, and not %HSU_WHY_EXPLICIT.
+ *
+ * Context: process context; the caller holds hsu_registry_lock.
+ * Return: 0, -EAGAIN if the mappings are locked or not complete at the moment,
+ * -ESRCH if the process is gone, -ENOENT for an unknown process that maps no
+ * registered file or no program, -ENOSPC for too many processes, -ENOMEM.
+ */
+int hsu_processes_refresh(struct mm_struct *mm, struct pid *pid, u32 why);
+
+/**
+ * hsu_processes_refresh_stale() - renew the tables of all stale processes
+ *
+ * Context: process context; the caller holds hsu_registry_lock.
+ * Return: 0, or -EAGAIN if there are some left.
+ */
+int hsu_processes_refresh_stale(void);
+
+/**
+ * hsu_processes_mark_stale() - let all tables be made again
+ *
+ * Context: the caller holds hsu_registry_lock.
+ */
+void hsu_processes_mark_stale(void);
+
+/**
+ * hsu_processes_ignore() - leave a process to the kernel from now on
+ * @proc: the process.
+ *
+ * Its entry stays while it runs a registered program, as it would come back
+ * with its next sample otherwise.
+ *
+ * Context: the caller holds hsu_registry_lock.
+ */
+void hsu_processes_ignore(struct hsu_process *proc);
+
+/**
+ * hsu_processes_drop_image() - take an image out of all tables
+ * @entry: the image. Processes that are known because of it are forgotten.
+ * @by: program image that it is replaced by, so that they are not, or NULL.
+ *
+ * Context: process context; the caller holds hsu_registry_lock.
+ */
+void hsu_processes_drop_image(struct hsu_entry *entry,
+			      const struct hsu_entry *by);
+
+/**
+ * hsu_processes_reap() - forget the processes that have ended
+ *
+ * Context: the caller holds hsu_registry_lock.
+ */
+void hsu_processes_reap(void);
+
+/**
+ * hsu_processes_drop_all() - forget all processes
+ *
+ * Context: the caller holds hsu_registry_lock.
+ */
+void hsu_processes_drop_all(void);
+
+/**
+ * hsu_processes_next() - walk over all processes
+ * @nr: lowest number to be returned, in the pid namespace of the caller.
+ * @found: out: the number.
+ *
+ * Context: process context; the caller holds hsu_registry_lock.
+ * Return: the process with the lowest number >= @nr, or NULL.
+ */
+struct hsu_process *hsu_processes_next(pid_t nr, pid_t *found);
+
+/**
+ * hsu_process_nr_maps() - number of registered mappings of a process
+ * @proc: the process.
+ *
+ * Context: the caller holds hsu_registry_lock.
+ */
+u32 hsu_process_nr_maps(const struct hsu_process *proc);
+
+#endif /* HSU_PROCESSES_H */
