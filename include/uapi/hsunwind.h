@@ -264,7 +264,7 @@ enum hsunwind_stop {
  *
  * Errors: EBADF, EINVAL (also an image that fails validation; the kernel log
  * at debug level names the field), EFBIG (@len), ENOMEM, ENOSPC (too many
- * images).
+ * images, or they are too large together).
  */
 struct hsunwind_image_add {
 	__u32	size;
@@ -327,8 +327,10 @@ struct hsunwind_image_remove {
  * @flags: must be 0.
  * @pid: process number in the caller's pid namespace. ADD makes the table of
  *	the process from its mappings now (ESRCH: no such process, ENOENT: it maps
- *	no registered file). NEXT returns the process with the lowest number >=
- *	@pid (ENOENT: there is none).
+ *	no registered file, EBUSY: its mappings stay locked, ENOSPC: too many
+ *	processes). REMOVE leaves the process to the kernel until it ends or
+ *	executes another program (ENOENT: it is not known). NEXT returns the
+ *	process with the lowest number >= @pid (ENOENT: there is none).
  * @nr_maps: out: registered mappings of the process.
  */
 struct hsunwind_process {

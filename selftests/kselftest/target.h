@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The test program is also the program under test, in copies of its own. Their
+ * image says that f2 has no caller. So the chain of one that is unwound by the
+ * module is "leaf f3 f2", and one that is left to the kernel, "leaf f3 f2 f1
+ * main". What a target is to do it reads from a pipe, a letter each:
+ *
+ *	s	sample and write the chain
+ *	f	fork; the child samples and writes
+ *	v	vfork; the child executes the program named on the command line
+ *		with the argument "once"
+ *	m	map the file that is named there, and sample in that copy
+ */
+#ifndef TARGET_H
+#define TARGET_H
+
+#include <sys/types.h>
+
+#define BY_MODULE "leaf f3 f2"
+#define BY_KERNEL "leaf f3 f2 f1 main"
+
+struct target {
+	pid_t pid;
+	int in, out;
+};
+
+/*
+ * Runs @exe, a copy of the test program; @other is the file for the letters v
+ * and m. Exits if it cannot. Returns when it has been executed.
+ */
+void target_start(struct target *t, const char *exe, const char *other);
+void target_stop(struct target *t);
+
+/* Lets it do something; returns the chain that it writes. */
+const char *target_ask(const struct target *t, char what);
+
+/* For the test program's main() if it has two arguments. */
+int target_main(char **argv);
+
+#endif /* TARGET_H */
