@@ -119,12 +119,12 @@ static void explain(struct hsu_error *err, pid_t pid, int ret)
 	case EPERM:
 	case EACCES:
 		hsu_fail(err,
-			      "may not trace process %d: run as its user or as root, and see kernel.yama.ptrace_scope; a process can have only one tracer",
-			      pid);
+			 "may not trace process %d: run as its user or as root, and see kernel.yama.ptrace_scope; a process can have only one tracer",
+			 pid);
 		break;
 	default:
 		hsu_fail(err, "cannot stop process %d: %s", pid,
-			      strerror(-ret));
+			 strerror(-ret));
 	}
 }
 

@@ -36,7 +36,7 @@ struct hsu_symbols *hsu_symbols_open(pid_t pid, struct hsu_error *err)
 	syms->dwfl = dwfl_begin(&callbacks);
 	if (!syms->dwfl || report(syms)) {
 		hsu_fail(err, "cannot read symbols of process %d: %s", pid,
-			      dwfl_errmsg(-1));
+			 dwfl_errmsg(-1));
 		hsu_symbols_close(syms);
 		return NULL;
 	}
