@@ -294,8 +294,26 @@ static void start_code(struct hsu_builder *b, u64 start, u64 end)
 	hsu_rows_add(&b->rows, entry - b->base, end - b->base, &bottom);
 }
 
-static void hole(struct hsu_builder *b, u64 start, u64 end,
-		 const struct hsunwind_rule *before)
+/*
+ * While the kernel returns from a signal handler, the instruction pointer is
+ * behind the system call, which is the last instruction of its function.
+ */
+static void behind_sigreturn(struct hsu_builder *b, u64 start,
+			     const struct hsunwind_rule *before)
+{
+	if (before && before->kind == HSUNWIND_RULE_SIGNAL)
+		hsu_rows_add(&b->rows, start - b->base, start + 1 - b->base,
+			     before);
+}
+
+/* Sections that are one function, which nothing describes. */
+static bool is_function(const struct hsu_section *sec)
+{
+	return !strcmp(sec->name, ".init") || !strcmp(sec->name, ".fini");
+}
+
+static void hole(struct hsu_builder *b, const struct hsu_section *sec, u64 start,
+		 u64 end, const struct hsunwind_rule *before)
 {
 	static const struct frame_state called = { .words = 1 };
 	struct hsu_code code = { .elf = b->elf, .start = start, .end = end };
@@ -313,7 +331,12 @@ static void hole(struct hsu_builder *b, u64 start, u64 end,
 	}
 	code.bytes = bytes;
 	start_code(b, start, end);
+	behind_sigreturn(b, start, before);
 	hsu_flow_init(&flow.flow, &code, &ops);
+	if (is_function(sec)) {
+		function(b, &flow, start, end, &called);
+		goto out;
+	}
 	syms = hsu_elf_symbols(b->elf, start, end, &nr);
 	if (before && goes_on(&code, before, &entry))
 		function(b, &flow, start, nr ? syms[0].addr : end, &entry);
@@ -324,6 +347,7 @@ static void hole(struct hsu_builder *b, u64 start, u64 end,
 			function(b, &flow, syms[i].addr, to, &called);
 	}
 	free(syms);
+out:
 	free(bytes);
 	hsu_flow_free(&flow.flow);
 }
@@ -338,7 +362,8 @@ void hsu_build_asm(struct hsu_builder *b)
 		u64 at = sec[i].addr, end = sec[i].addr + sec[i].size;
 		const struct hsunwind_rule *before = NULL;
 
-		if (!sec[i].exec || sec[i].nobits || hsu_is_glue(sec[i].name))
+		if (!sec[i].exec || sec[i].nobits ||
+		    (hsu_is_glue(sec[i].name) && !is_function(&sec[i])))
 			continue;
 		while (j < nr_spans && b->base + b->rows.spans[j].end <= at)
 			j++;
@@ -349,12 +374,12 @@ void hsu_build_asm(struct hsu_builder *b)
 			if (from >= end)
 				break;
 			if (from > at + 2)
-				hole(b, at, from, before);
+				hole(b, &sec[i], at, from, before);
 			at = to;
 			before = &b->rows.rules[b->rows.spans[j].rule];
 		}
 		if (at + 2 < end)
-			hole(b, at, end, before);
+			hole(b, &sec[i], at, end, before);
 	}
 	hsu_rows_sort(&b->rows);
 }

@@ -81,7 +81,7 @@ struct hsu_stgrun {
  * @gaps: the rest of the executable sections.
  * @nr_gaps: number of gaps.
  * @haskell: Haskell code, with class HS or HS_RTS.
- * @rts: C code of the RTS.
+ * @classes: C code that is of another class than C.
  * @stgrun: StgRun.
  * @rets: return addresses of calls of StgRun.
  * @nr_rets: their number.
@@ -96,7 +96,7 @@ struct hsu_builder {
 	struct hsu_gap *gaps;
 	size_t nr_gaps;
 	struct hsu_ranges haskell;
-	struct hsu_ranges rts;
+	struct hsu_ranges classes;
 	struct hsu_stgrun stgrun;
 	u64 rets[HSUNWIND_MAX_STGRUN_RETS];
 	size_t nr_rets;

@@ -205,6 +205,12 @@ static void rts_limits(const struct hsu_builder *b, u64 *lo, u64 *hi)
 	}
 }
 
+/* Jumps into functions are mostly none at all: other bytes that look so. */
+static bool is_call(const struct rts_ctx *c, const struct edge *e)
+{
+	return hsu_ranges_find(&c->b->fdes, e->to)->start == e->to;
+}
+
 static u64 fde_start(const struct hsu_builder *b, u64 addr)
 {
 	const struct hsu_range *fde = hsu_ranges_find(&b->fdes, addr);
@@ -228,7 +234,7 @@ static u64 rts_start(const struct rts_ctx *c, u64 lo, u64 hi)
 		for (i = 0; i < c->nr; i++) {
 			const struct edge *e = &c->edges[i];
 
-			if (e->from < lo || e->from >= hi)
+			if (e->from < lo || e->from >= hi || !is_call(c, e))
 				continue;
 			if (e->from >= start && e->to >= lo && e->to < start)
 				at = e->to;
@@ -241,6 +247,33 @@ static u64 rts_start(const struct rts_ctx *c, u64 lo, u64 hi)
 		}
 	}
 	return start;
+}
+
+/*
+ * In a program without shared libraries the C library and others come behind
+ * the RTS, and never call it: the RTS ends with the last function that calls
+ * into its sure part.
+ */
+static u64 rts_end(const struct rts_ctx *c, u64 start, u64 hi)
+{
+	const struct hsu_ranges *fdes = &c->b->fdes;
+	u64 end = c->b->stgrun.end;
+	bool again = true;
+	size_t i;
+
+	while (again) {
+		again = false;
+		for (i = 0; i < c->nr; i++) {
+			const struct edge *e = &c->edges[i];
+
+			if (e->from < end || e->from >= hi ||
+			    e->to < start || e->to >= end || !is_call(c, e))
+				continue;
+			end = hsu_ranges_find(fdes, e->from)->end;
+			again = true;
+		}
+	}
+	return end;
 }
 
 /* Where the linker puts unlikely, start-up and hot code of all objects. */
@@ -298,7 +331,7 @@ static void add_prefix(struct rts_ctx *c, u64 start, u64 hi)
 	}
 	for (i = 0; i < nr; i++)
 		if (votes[i] > 0)
-			hsu_ranges_add(&b->rts, b->fdes.v[i].start,
+			hsu_ranges_add(&b->classes, b->fdes.v[i].start,
 				       b->fdes.v[i].end, HSUNWIND_CLASS_RTS);
 	free(votes);
 }
@@ -306,11 +339,11 @@ static void add_prefix(struct rts_ctx *c, u64 start, u64 hi)
 static void find_rts(struct hsu_builder *b)
 {
 	struct rts_ctx c = { .b = b };
-	u64 lo, hi, start;
+	u64 lo, hi, start, end;
 	size_t i;
 
 	if (is_rts_library(b)) {
-		hsu_ranges_add(&b->rts, 0, ~0ULL, HSUNWIND_CLASS_RTS);
+		hsu_ranges_add(&b->classes, 0, ~0ULL, HSUNWIND_CLASS_RTS);
 		return;
 	}
 	if (!b->stgrun.found)
@@ -320,10 +353,12 @@ static void find_rts(struct hsu_builder *b)
 		hsu_each_branch(b, b->fdes.v[i].start, b->fdes.v[i].end,
 				take_edge, &c);
 	start = rts_start(&c, lo, hi);
-	add_prefix(&c, start, hi);
-	hsu_ranges_add(&b->rts, start, hi, HSUNWIND_CLASS_RTS);
-	hsu_ranges_sort(&b->rts);
-	b->rts.failed |= c.failed;
+	end = b->info->has_interp ? hi : rts_end(&c, start, hi);
+	add_prefix(&c, start, end);
+	hsu_ranges_add(&b->classes, start, end, HSUNWIND_CLASS_RTS);
+	hsu_ranges_add(&b->classes, end, hi, HSUNWIND_CLASS_LIBC);
+	hsu_ranges_sort(&b->classes);
+	b->classes.failed |= c.failed;
 	free(c.edges);
 }
 

@@ -180,6 +180,10 @@ int hsu_device_process_add(int dev, int pid, u32 *nr_maps,
 		return hsu_fail(err,
 				"process %d belongs to someone else (hsunwind_process.pid): run as its user with CAP_PERFMON, or as root",
 				pid);
+	if (errno == EBUSY)
+		return hsu_fail(err,
+				"the mappings of process %d stay locked (hsunwind_process.pid): try again",
+				pid);
 	if (errno == ENOSPC)
 		return hsu_fail(err,
 				"no room for process %d: remove others with --remove, or raise the module's limits",

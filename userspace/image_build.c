@@ -12,6 +12,8 @@
 #include "debugfile.h"
 #include "ghc.h"
 
+#define TOO_LARGE	(-2)	/* the tables do not fit the format */
+
 /* Libraries whose frames below a Haskell stack are mere plumbing. */
 static bool is_libc(const char *soname)
 {
@@ -36,16 +38,16 @@ static void set_classes(struct hsu_builder *b)
 	for (i = 0; i < b->rows.nr_spans; i++) {
 		struct hsu_span *s = &b->rows.spans[i];
 		struct hsunwind_rule rule = b->rows.rules[s->rule];
+		const struct hsu_range *r;
 
 		if (rule.kind == HSUNWIND_RULE_NONE ||
-		    rule.kind == HSUNWIND_RULE_HS ||
-		    rule.kind == HSUNWIND_RULE_HS_SP ||
 		    rule.cls != HSUNWIND_CLASS_C)
 			continue;
+		r = hsu_ranges_find(&b->classes, b->base + s->start);
 		if (libc)
 			rule.cls = HSUNWIND_CLASS_LIBC;
-		else if (hsu_ranges_find(&b->rts, b->base + s->start))
-			rule.cls = HSUNWIND_CLASS_RTS;
+		else if (r)
+			rule.cls = r->cls;
 		else
 			continue;
 		s->rule = hsu_rows_rule(&b->rows, &rule);
@@ -189,15 +191,18 @@ static int assemble(struct hsu_builder *b, struct hsu_built *out,
 	if (fill_header(b, &h, segs, err))
 		return -1;
 	if (b->rows.failed || b->fdes.failed || b->haskell.failed ||
-	    b->rts.failed)
-		return hsu_fail(err, "%s: out of memory, or too many unwind rules",
-				name);
+	    b->classes.failed) {
+		hsu_fail(err, "%s: out of memory, or too many unwind rules",
+			 name);
+		return TOO_LARGE;
+	}
 	h.nr_rules = (u32)b->rows.nr_rules;
 	h.nr_rows = (u32)write_rows(&b->rows, NULL, NULL);
-	if (h.nr_rows > HSUNWIND_MAX_ROWS)
-		return hsu_fail(err,
-				"%s needs %u unwind rows, more than the limit of %u: split it into libraries",
-				name, h.nr_rows, HSUNWIND_MAX_ROWS);
+	if (h.nr_rows > HSUNWIND_MAX_ROWS) {
+		hsu_fail(err, "%s needs %u unwind rows, more than the limit of %u: split it into libraries",
+			 name, h.nr_rows, HSUNWIND_MAX_ROWS);
+		return TOO_LARGE;
+	}
 	len = sizeof(h);
 	h.segs = (u32)len;
 	len = align8(len + h.nr_segs * sizeof(segs[0]));
@@ -288,7 +293,7 @@ static int build(struct hsu_elf *elf, unsigned int flags,
 	free(b.fdes.v);
 	free(b.gaps);
 	free(b.haskell.v);
-	free(b.rts.v);
+	free(b.classes.v);
 	return ret;
 }
 
@@ -301,8 +306,11 @@ int hsu_build_fd(int fd, const char *name, unsigned int flags,
 	if (!elf)
 		return -1;
 	ret = build(elf, flags, out, err);
+	/* Most rows come from the machine code, and it goes without them. */
+	if (ret == TOO_LARGE && !(flags & HSU_BUILD_NO_FLOW))
+		ret = build(elf, flags | HSU_BUILD_NO_FLOW, out, err);
 	hsu_elf_close(elf);
-	return ret;
+	return ret ? -1 : 0;
 }
 
 int hsu_build_file(const char *path, unsigned int flags, struct hsu_built *out,
@@ -344,7 +352,7 @@ int hsu_build_vdso(struct hsu_built *out, struct hsu_error *err)
 		return -1;
 	ret = build(elf, 0, out, err);
 	hsu_elf_close(elf);
-	return ret;
+	return ret ? -1 : 0;
 }
 
 void hsu_built_free(struct hsu_built *built)

@@ -57,26 +57,26 @@ static bool parse_missing(const char *line, char *name, size_t cap)
 
 static int spawn(const char *path, pid_t *pid, int *fd, struct hsu_error *err)
 {
-	const char *const argv[] = { LD_SO, "--list", path, NULL };
-	const char *lib_path = getenv("LD_LIBRARY_PATH");
-	char var[4096] = "LC_ALL=C";
+	char *argv[] = { LD_SO, "--list", (char *)path, NULL };
 	char *env[] = { "LC_ALL=C", NULL, NULL };
+	const char *lib_path = getenv("LD_LIBRARY_PATH");
 	posix_spawn_file_actions_t fa;
 	int p[2], ret;
 
 	/* Nothing else: LD_AUDIT and others would run code here. */
-	if (lib_path &&
-	    snprintf(var, sizeof(var), "LD_LIBRARY_PATH=%s", lib_path) <
-	    (int)sizeof(var))
-		env[1] = var;
-	if (pipe2(p, O_CLOEXEC))
+	if (lib_path && asprintf(&env[1], "LD_LIBRARY_PATH=%s", lib_path) < 0)
+		return hsu_fail(err, "out of memory");
+	if (pipe2(p, O_CLOEXEC)) {
+		free(env[1]);
 		return hsu_fail(err, "no pipe could be made: %m");
+	}
 	posix_spawn_file_actions_init(&fa);
 	posix_spawn_file_actions_adddup2(&fa, p[1], STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(&fa, p[1], STDERR_FILENO);
 	posix_spawn_file_actions_addopen(&fa, STDIN_FILENO, "/dev/null",
 					 O_RDONLY, 0);
-	ret = posix_spawn(pid, LD_SO, &fa, NULL, (char *const *)argv, env);
+	ret = posix_spawn(pid, LD_SO, &fa, NULL, argv, env);
+	free(env[1]);
 	posix_spawn_file_actions_destroy(&fa);
 	close(p[1]);
 	if (ret) {
@@ -94,7 +94,7 @@ int hsu_libs_list(const char *path, void (*found)(void *ctx, const char *path),
 {
 	char *line = NULL, missing[256] = "";
 	size_t cap = 0;
-	int fd, status;
+	int fd = -1, status;
 	pid_t pid;
 	FILE *f;
 

@@ -189,9 +189,8 @@ static void show_all(const struct hsu_files *files, const struct options *o)
 
 	if (o->json)
 		hsu_json_open(NULL, '[');
-	for (i = 0; i < files->nr; i++) {
+	for (i = 0; i < files->nr; i++)
 		hsu_show_file(&files->v[i], &how);
-	}
 	if (o->json)
 		hsu_json_close(']');
 }

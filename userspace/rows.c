@@ -125,13 +125,23 @@ static int cmp_span(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+static bool is_sorted(const struct hsu_rows *rows)
+{
+	size_t i;
+
+	for (i = 1; i < rows->nr_spans; i++)
+		if (rows->spans[i].start < rows->spans[i - 1].start)
+			return false;
+	return true;
+}
+
 void hsu_rows_sort(struct hsu_rows *rows)
 {
 	size_t i, n = 0;
 	u32 end = 0;
 
 	/* glibc's qsort() is a stable merge sort; ties are damaged input. */
-	if (rows->nr_spans)
+	if (!is_sorted(rows))
 		qsort(rows->spans, rows->nr_spans, sizeof(rows->spans[0]),
 		      cmp_span);
 	for (i = 0; i < rows->nr_spans; i++) {
