@@ -199,7 +199,8 @@ static int assemble(struct hsu_builder *b, struct hsu_built *out,
 	h.nr_rules = (u32)b->rows.nr_rules;
 	h.nr_rows = (u32)write_rows(&b->rows, NULL, NULL);
 	if (h.nr_rows > HSUNWIND_MAX_ROWS) {
-		hsu_fail(err, "%s needs %u unwind rows, more than the limit of %u: split it into libraries",
+		hsu_fail(err,
+			 "%s needs %u unwind rows, more than the limit of %u: split it into libraries",
 			 name, h.nr_rows, HSUNWIND_MAX_ROWS);
 		return TOO_LARGE;
 	}

@@ -57,8 +57,8 @@ static bool parse_missing(const char *line, char *name, size_t cap)
 
 static int spawn(const char *path, pid_t *pid, int *fd, struct hsu_error *err)
 {
-	char *argv[] = { LD_SO, "--list", (char *)path, NULL };
-	char *env[] = { "LC_ALL=C", NULL, NULL };
+	char *argv[4] = { LD_SO, "--list", (char *)path, NULL };
+	char *env[3] = { "LC_ALL=C", NULL, NULL };
 	const char *lib_path = getenv("LD_LIBRARY_PATH");
 	posix_spawn_file_actions_t fa;
 	int p[2], ret;

@@ -83,11 +83,14 @@ int main(int argc, char **argv)
 	for (i = 1; i < argc - 1; i++) {
 		if (!strcmp(argv[i], "--no-debug"))
 			flags |= HSU_BUILD_NO_DEBUG;
+		else if (!strcmp(argv[i], "--no-flow"))
+			flags |= HSU_BUILD_NO_FLOW;
 		else
 			mode = argv[i][2];
 	}
 	if (i >= argc) {
-		fprintf(stderr, "usage: image_probe [--no-debug] [--rows|--classes] FILE\n");
+		fputs("usage: image_probe [--no-debug] [--no-flow] [--rows|--classes] FILE\n",
+		      stderr);
 		return 2;
 	}
 	ret = strcmp(argv[i], "vdso") ? hsu_build_file(argv[i], flags, &built, &err)

@@ -3,11 +3,12 @@
 #
 # Tests of the image builder against what nm and readelf say of the same files,
 # and with damaged files. The builder runs under ASan and UBSan. KTAP.
+# shellcheck disable=SC2317,SC2015 # test functions are called by name
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
-top=$here/../..
-out=$here/../build/image
+top=$(dirname "$(dirname "$here")")
+out=$top/selftests/build/image
 libdir=$(ghc --print-libdir 2>/dev/null) || libdir=
 rts=$libdir/rts
 
@@ -21,12 +22,13 @@ diag()
 
 build_tools()
 {
-	local san=(-fsanitize=address,undefined -fno-sanitize-recover=all) t
+	local t
 
 	make -s -C "$top/userspace" OUT="$out/san" SAN=1 "$out/san/libhsu.a" &&
 		make -s -C "$top/userspace" || return 1
 	for t in image_probe image_fuzz; do
-		gcc -g -O1 -Wall -Wextra -Werror -D_GNU_SOURCE "${san[@]}" \
+		gcc -g -O1 -Wall -Wextra -Werror -D_GNU_SOURCE \
+			-fsanitize=address,undefined -fno-sanitize-recover=all \
 			-iquote "$top/userspace" -iquote "$top/kmod/core" \
 			-I"$top/include/uapi" -o $t "$here/$t.c" \
 			san/libhsu.a -ldw -lelf -lZydis || return 1
@@ -52,11 +54,12 @@ build_programs()
 		build_haskell slow -debug &&
 		build_haskell dynamic -O -g -dynamic &&
 		build_haskell dynamic-pie -O -dynamic -pie &&
+		build_haskell alone -O -optl-static &&
 		gcc -g -O2 -o plain "$here/image_plain.c" &&
 		gcc -g -O2 -static -o plain-static "$here/image_plain.c"
 }
 
-programs="static debug threaded slow dynamic dynamic-pie"
+programs="static debug threaded slow dynamic dynamic-pie alone"
 
 # The way of the run-time system that a program is linked with.
 way_of()
@@ -70,14 +73,19 @@ way_of()
 # Every symbol of .text has the class that its name tells.
 test_names()
 {
-	local p=$1 a=$rts/libHSrts$(way_of "$1").a text
+	local p=$1 a start size end
 
-	text=$(readelf -SW "$p" | sed -n -E \
+	a=$rts/libHSrts$(way_of "$p").a
+	read -r start size < <(readelf -SW "$p" | sed -n -E \
 		's/.* \.text +PROGBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+) .*/\1 \2/p')
-	nm "$a" 2>/dev/null | awk 'NF == 3 && $2 ~ /[Tt]/ { print $3 }' >rts-names
-	nm -n "$p" | awk 'NF == 3 && $2 ~ /[TtWw]/' >names
+	end=$(printf '%016x' $((0x$start + 0x$size)))
+	nm "$a" 2>/dev/null | awk 'NF == 3 && $2 ~ /[Tt]/ {
+		sub(/\.(cold|part|constprop|isra).*/, "", $3); print $3 }' >rts-names
+	# Fixed-width lower-case hex compares as text.
+	nm -n "$p" | awk -v start="$start" -v end="$end" '
+		NF == 3 && $2 ~ /[TtWw]/ && "x" $1 >= "x" start && "x" $1 < "x" end' >names
 	awk '{ print $1 }' names | ./image_probe "$p.stripped" >got || return 1
-	paste -d' ' names got | awk -v text="$text" '
+	paste -d' ' names got | awk -v program="$p" '
 	function class_of(name) {
 		if (name ~ /^((de)?register_tm_clones|__do_global_dtors_aux|frame_dummy)$/)
 			return "none"
@@ -94,18 +102,17 @@ test_names()
 		if (name in rts)
 			return "rts"
 		if (name ~ /_(info|slow)$/)
-			return "hs"
+			return name ~ /z[im]|Main/ ? "hs" : ""
 		return "c"
 	}
 	FILENAME == "rts-names" { rts[$1] = 1; next }
-	FNR == 1 { split(text, t, " ") }
 	{
-		# Fixed-width lower-case hex compares as text.
-		end = sprintf("%s", t[1])
-		if ($1 < t[1])
-			next
 		want = class_of($3)
-		if (want == "" || $5 == want || ($1 == last && want == "hs"))
+		if (want == "" || $5 == want)
+			next
+		# The C library has some code without CFI, too.
+		if (program == "alone" && want == "c" &&
+		    ($5 == "libc" || $5 == "none"))
 			next
 		printf "%s at %s is %s, not %s\n", $3, $1, $5, want
 		bad++
@@ -120,10 +127,10 @@ test_names()
 # Stripping changes no class.
 test_stripped()
 {
-	./image_probe --classes --no-debug "$1" >classes &&
-		./image_probe --classes --no-debug "$1.stripped" |
-		diff classes - | head -5 | diag
-	[ "${PIPESTATUS[0]}${PIPESTATUS[1]}" = 00 ]
+	./image_probe --classes --no-flow "$1" >want &&
+		./image_probe --classes --no-flow "$1.stripped" >got || return 1
+	diff want got | head -5 | diag
+	cmp -s want got
 }
 
 # Every row of C code is the one that readelf shows. StgRun is left out: its
@@ -157,7 +164,8 @@ test_cfi()
 	fde && NF > 2 && $1 ~ /^[0-9a-f]+$/ && length($1) == 16 {
 		if ("rsp" in col && $col["rsp"] == "vexp")
 			skip = 1
-		if ($2 !~ /^[a-z0-9]+[-+][0-9]+$/)
+		# readelf shifts the columns where a register is in another
+		if ($2 !~ /^[a-z0-9]+[-+][0-9]+$/ || /\(r/)
 			next
 		if ("ra" in col && $col["ra"] == "u") {
 			row[n++] = $1 " bottom 0 0 0 0 0"
@@ -212,7 +220,7 @@ test_sp_rows()
 			printf '%x hs_sp %s %s\n' $((addr - ${#last} / 4)) "$cfa" "$pushed"
 		done >want
 	[ "$(wc -l <want)" -gt 100 ] || return 1
-	awk '{ print $1 }' want | ./image_probe "$1" |
+	awk '{ print $1 }' want | ./image_probe --no-flow "$1" |
 		awk '{ print $1, $3, $5, $9 }' | diff want - >wrong && return 0
 	head -5 wrong | diag
 	return 1
@@ -227,8 +235,8 @@ test_no_leak()
 		awk 'NF == 2 && $1 ~ /^[0-9a-f]+$/ && $2 !~ /^0+$/ { print $1, $2 }' |
 		sort | tail -1)
 	end=$((0x${cu% *} + 0x${cu#* }))
-	./image_probe "$1" <<<"$(printf '%x' "$end")" >a
-	./image_probe --no-debug "$1" <<<"$(printf '%x' "$end")" >b
+	./image_probe --no-flow "$1" <<<"$(printf '%x' "$end")" >a
+	./image_probe --no-flow --no-debug "$1" <<<"$(printf '%x' "$end")" >b
 	diff a b | diag
 	cmp -s a b
 }
@@ -238,24 +246,24 @@ test_debug_forms()
 {
 	local form
 
-	./image_probe --rows debug >want || return 1
+	./image_probe --no-flow --rows debug >want || return 1
 	for form in zlib zlib-gnu; do
-		objcopy --compress-debug-sections=$form debug debug.$form &&
-			./image_probe --rows debug.$form | cmp -s want - || {
+		objcopy --compress-debug-sections="$form" debug "debug.$form" &&
+			./image_probe --no-flow --rows "debug.$form" | cmp -s want - || {
 			echo "# $form differs"
 			return 1
 		}
 	done
 	objcopy --only-keep-debug debug apart.debug &&
 		objcopy --strip-debug --add-gnu-debuglink=apart.debug debug apart &&
-		./image_probe --rows ./apart | cmp -s want - || {
+		./image_probe --no-flow --rows ./apart | cmp -s want - || {
 		echo "# the separate file differs"
 		return 1
 	}
 	# Another build's debug file has another build-id.
 	cp threaded apart.debug
-	./image_probe --rows ./apart >got
-	./image_probe --rows --no-debug ./apart | cmp -s got -
+	./image_probe --no-flow --rows ./apart >got
+	./image_probe --no-flow --rows --no-debug ./apart | cmp -s got -
 }
 
 stgrun_body="cfa 7 16440 -6 -7 -3 0"
@@ -264,7 +272,7 @@ stgrun_body="cfa 7 16440 -6 -7 -3 0"
 # are saved, the body, and the epilogue.
 test_stgrun()
 {
-	local p a ret
+	local p a
 
 	for p in static threaded slow; do
 		a=$(nm "$p" | awk '$3 == "StgReturn" { print $1 }')
@@ -310,9 +318,10 @@ test_no_sections()
 	truncate -s "$off" nosections
 	head -c 8 /dev/zero | dd of=nosections bs=1 seek=40 conv=notrunc status=none
 	head -c 6 /dev/zero | dd of=nosections bs=1 seek=58 conv=notrunc status=none
-	./image_probe --rows nosections >got && ./image_probe --rows static.stripped |
-		diff got - | head -5 | diag
-	[ "${PIPESTATUS[0]}${PIPESTATUS[1]}" = 00 ]
+	./image_probe --rows nosections >got &&
+		./image_probe --rows static.stripped >want || return 1
+	diff want got | head -5 | diag
+	cmp -s want got
 }
 
 # No C code counts as Haskell, hand-written code and its tables neither.
@@ -333,7 +342,7 @@ test_foreign()
 	done
 	./image_probe --classes /lib/x86_64-linux-gnu/libc.so.6 |
 		awk '$2 != "libc" && $2 != "none" { exit 1 }' || status=1
-	return $status
+	return "$status"
 }
 
 # Frames that only the C library has.
@@ -341,11 +350,11 @@ test_libc()
 {
 	local libc=/lib/x86_64-linux-gnu/libc.so.6 a
 
-	./image_probe --rows $libc >got || return 1
+	./image_probe --rows "$libc" >got || return 1
 	[ "$(grep -c ' signal ' got)" -eq 1 ] && grep -q ' signal 0 0 0 0 0 40$' got ||
 		return 1
 	grep -q ' plt 0 0 0 0 0 1[01]$' got || return 1
-	a=$(nm -D $libc | awk '$3 ~ /^__?clone@/ { print $1; exit }')
+	a=$(nm -D "$libc" | awk '$3 ~ /^__?clone@/ { print $1; exit }')
 	# somewhere in clone() there is no caller any more
 	[ "$(grep -c ' bottom ' got)" -ge 1 ] && [ -n "$a" ]
 }
@@ -369,7 +378,8 @@ test_libraries()
 	! grep -v -E ' (c|hs|none)$' got && grep -q ' hs$' got
 }
 
-# The largest Haskell program that the distribution has.
+# The largest Haskell program that the distribution has. The time is only shown:
+# other work on the machine counts in it.
 test_large()
 {
 	local f start ms bytes
@@ -377,7 +387,7 @@ test_large()
 	f=$(command -v pandoc) || return 4
 	start=$(date +%s%N)
 	bytes=$("$top/userspace/hsunwind-register" --dry-run --json -q "$f" |
-		sed -n -E 's/^ *"bytes": ([0-9]+),?$/\1/p' | sort -n | tail -1)
+		sed -n -E 's/^    "bytes": ([0-9]+),?$/\1/p' | sort -n | tail -1)
 	ms=$((($(date +%s%N) - start) / 1000000))
 	echo "# pandoc with its libraries: $ms ms, image of $bytes bytes"
 	[ "${bytes:-0}" -gt 0 ]
@@ -413,7 +423,7 @@ if [ -z "$libdir" ]; then
 	echo "1..0 # SKIP no ghc"
 	exit 4
 fi
-echo "1..40"
+echo "1..43"
 if ! build_tools || ! build_programs; then
 	echo "Bail out! the tests cannot be built"
 	exit 1
@@ -445,5 +455,5 @@ run "damaged files: program with debugging information" test_damaged debug 60
 run "damaged files: shared library" test_damaged "$(ls "$rts"/libHSrts-ghc*.so)" 100
 run "damaged files: statically linked program" test_damaged plain-static 100
 
-[ $n -eq 40 ] || failed=1
+[ $n -eq 43 ] || failed=1
 exit $failed
