@@ -306,14 +306,21 @@ static void behind_sigreturn(struct hsu_builder *b, u64 start,
 			     before);
 }
 
-/* Sections that are one function, which nothing describes. */
-static bool is_function(const struct hsu_section *sec)
+/* The functions of the start files' .init and .fini, which no symbol names. */
+static void init_fini(struct hsu_builder *b, struct asm_flow *flow, u64 start,
+		      u64 end, const struct frame_state *called)
 {
-	return !strcmp(sec->name, ".init") || !strcmp(sec->name, ".fini");
+	u64 addr[2];
+	size_t i;
+
+	hsu_elf_init_fini(b->elf, &addr[0], &addr[1]);
+	for (i = 0; i < ARRAY_SIZE(addr); i++)
+		if (addr[i] >= start && addr[i] < end)
+			function(b, flow, addr[i], end, called);
 }
 
-static void hole(struct hsu_builder *b, const struct hsu_section *sec, u64 start,
-		 u64 end, const struct hsunwind_rule *before)
+static void hole(struct hsu_builder *b, u64 start, u64 end,
+		 const struct hsunwind_rule *before)
 {
 	static const struct frame_state called = { .words = 1 };
 	struct hsu_code code = { .elf = b->elf, .start = start, .end = end };
@@ -333,10 +340,7 @@ static void hole(struct hsu_builder *b, const struct hsu_section *sec, u64 start
 	start_code(b, start, end);
 	behind_sigreturn(b, start, before);
 	hsu_flow_init(&flow.flow, &code, &ops);
-	if (is_function(sec)) {
-		function(b, &flow, start, end, &called);
-		goto out;
-	}
+	init_fini(b, &flow, start, end, &called);
 	syms = hsu_elf_symbols(b->elf, start, end, &nr);
 	if (before && goes_on(&code, before, &entry))
 		function(b, &flow, start, nr ? syms[0].addr : end, &entry);
@@ -347,7 +351,6 @@ static void hole(struct hsu_builder *b, const struct hsu_section *sec, u64 start
 			function(b, &flow, syms[i].addr, to, &called);
 	}
 	free(syms);
-out:
 	free(bytes);
 	hsu_flow_free(&flow.flow);
 }
@@ -362,8 +365,7 @@ void hsu_build_asm(struct hsu_builder *b)
 		u64 at = sec[i].addr, end = sec[i].addr + sec[i].size;
 		const struct hsunwind_rule *before = NULL;
 
-		if (!sec[i].exec || sec[i].nobits ||
-		    (hsu_is_glue(sec[i].name) && !is_function(&sec[i])))
+		if (!sec[i].exec || sec[i].nobits)
 			continue;
 		while (j < nr_spans && b->base + b->rows.spans[j].end <= at)
 			j++;
@@ -374,12 +376,12 @@ void hsu_build_asm(struct hsu_builder *b)
 			if (from >= end)
 				break;
 			if (from > at + 2)
-				hole(b, &sec[i], at, from, before);
+				hole(b, at, from, before);
 			at = to;
 			before = &b->rows.rules[b->rows.spans[j].rule];
 		}
 		if (at + 2 < end)
-			hole(b, &sec[i], at, end, before);
+			hole(b, at, end, before);
 	}
 	hsu_rows_sort(&b->rows);
 }

@@ -115,8 +115,6 @@ void hsu_build_evidence(struct hsu_builder *b);
 void hsu_build_classes(struct hsu_builder *b);
 /* Replaces the rows of StgRun by correct ones. */
 void hsu_build_stgrun(struct hsu_builder *b);
-/* Is this a section of glue, not of functions? */
-bool hsu_is_glue(const char *section);
 /* Adds rows of assembler code without CFI; wants the rows sorted. */
 void hsu_build_asm(struct hsu_builder *b);
 /* Adds the spans of Haskell code, with what @flags (HSU_BUILD_*) allow. */

@@ -130,7 +130,7 @@ static bool add_gap(struct hsu_builder *b, size_t *cap, u64 start, u64 end)
 }
 
 /* Sections of glue, not of functions. */
-bool hsu_is_glue(const char *name)
+static bool is_glue(const char *name)
 {
 	return !strncmp(name, ".plt", 4) || !strcmp(name, ".init") ||
 	       !strcmp(name, ".fini");
@@ -253,7 +253,7 @@ bool hsu_build_gaps(struct hsu_builder *b)
 
 	s = hsu_elf_sections(b->elf, &nr);
 	for (i = 0; i < nr && ok; i++)
-		if (s[i].exec && !hsu_is_glue(s[i].name))
+		if (s[i].exec && !is_glue(s[i].name))
 			ok = section_gaps(b, &s[i], &next, &cap);
 	buf = ok ? malloc(WINDOW) : NULL;
 	if (!buf)

@@ -11,6 +11,8 @@
 
 #define MAX_WORDS	4096	/* of a frame */
 #define LEN_SHORT_JUMP	2	/* bytes */
+#define LEN_TABLE	16	/* bytes of an info table */
+#define LEN_FUN_TABLE	40	/* of a function's */
 
 /*
  * States: how many words lie between Sp and the caller's frame, made a positive
@@ -228,6 +230,25 @@ static void enter_all(struct sp_flow *f, const struct hsu_entry *entry)
 	hsu_flow_enter(&f->flow, entry->addr, (u64)(DISTANCE_0 + f->excess));
 }
 
+/*
+ * Where the code at @i ends: at @i, or at the next entry if nothing but padding
+ * and that entry's info table lies between. No code runs there, and one row
+ * less is needed.
+ */
+static size_t over_info_table(const struct sp_flow *f, size_t i)
+{
+	const struct hsu_flow *flow = &f->flow;
+	size_t len = flow->end - flow->start;
+	size_t j = i + (-(flow->start + i) & 7);
+	struct hsu_entry entry;
+
+	for (; j <= len && j <= i + LEN_FUN_TABLE + 7; j += 8)
+		if (hsu_info_entry(flow->code, flow->start + j, &entry))
+			return j - i <= (entry.function ? LEN_FUN_TABLE :
+					 LEN_TABLE) + 7u ? j : i;
+	return i;
+}
+
 static void emit_rows(const struct sp_flow *f, u64 base, struct hsu_rows *rows,
 		      struct hsu_sp_stats *stats)
 {
@@ -247,6 +268,7 @@ static void emit_rows(const struct sp_flow *f, u64 base, struct hsu_rows *rows,
 		for (from = i; i < len && flow->at[i] == state;
 		     i += flow->size[i])
 			stats->insns++;
+		i = over_info_table(f, i);
 		if (state == NO_CALLER)
 			rule.kind = HSUNWIND_RULE_HS_END;
 		else
