@@ -71,6 +71,21 @@ static __always_inline void hsu_ftrace_redirect(struct ftrace_regs *fregs,
 #define HSU_PF_NO_USER		(PF_KTHREAD | PF_IO_WORKER)
 #endif
 
+/**
+ * hsu_in_execve() - is a task between two programs?
+ * @task: the task.
+ *
+ * Context: any, NMI included.
+ */
+static inline bool hsu_in_execve(const struct task_struct *task)
+{
+#ifdef HSU_HAVE_IN_EXECVE
+	return task->in_execve;
+#else
+	return false;
+#endif
+}
+
 /* Mappings of a process. */
 
 #define HSU_VMA_ITERATOR(name, mm)	VMA_ITERATOR(name, mm, 0)

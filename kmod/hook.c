@@ -123,6 +123,9 @@ static bool hsu_sample(struct perf_callchain_entry_ctx *ctx,
 	/* No program of its own, or a guest's registers. */
 	if (!current->mm || current->flags & (HSU_PF_NO_USER | PF_VCPU))
 		return false;
+	/* The mm is the new program's, the registers are the old one's. */
+	if (hsu_in_execve(current))
+		return false;
 	if (ctx->contexts_maxed || ctx->nr >= ctx->max_stack)
 		return false;
 

@@ -4,7 +4,7 @@
  *
  * Nothing depends on them: a program is also found by its first sample, a
  * library by the first sample in it. With them the tables are there before the
- * first sample, children of a process that was added by pid are known, and ended
+ * first sample in new code, children of a process that was added by pid are known, and ended
  * processes are forgotten soon.
  *
  * The probes must not sleep. mmap is seen through perf_event_mmap(), which every
@@ -19,11 +19,35 @@
 #include <linux/tracepoint.h>
 
 #include "compat.h"
+#include "images.h"
 #include "lookup.h"
 #include "probes.h"
+#include "processes.h"
 #include "requests.h"
 
 #define MMAP_FUNCTION	"perf_event_mmap"
+
+/* A probe looks at that many mappings itself, and leaves more to the worker. */
+#define MAX_MAPPINGS	256
+
+/*
+ * Now, so that not even the first sample is without a table, unless somebody
+ * else is at it, or it would take long.
+ */
+static void hsu_refresh(struct task_struct *task, u32 why)
+{
+	struct mm_struct *mm = task->mm;
+	int err = -EAGAIN;
+
+	if (READ_ONCE(mm->map_count) <= MAX_MAPPINGS &&
+	    mutex_trylock(&hsu_registry_lock)) {
+		err = hsu_processes_refresh(mm, task_tgid(task), why,
+					    GFP_NOWAIT | __GFP_NOWARN);
+		mutex_unlock(&hsu_registry_lock);
+	}
+	if (err == -EAGAIN || err == -ENOMEM)
+		hsu_request_post(task, why);
+}
 
 static void hsu_on_exec(void *data, struct task_struct *task, pid_t old_pid,
 			struct linux_binprm *bprm)
@@ -38,7 +62,7 @@ static void hsu_on_exec(void *data, struct task_struct *task, pid_t old_pid,
 	wanted = entry && (entry->flags & HSUNWIND_ADD_PROGRAM);
 	rcu_read_unlock();
 	if (wanted)
-		hsu_request_post(current, 0);
+		hsu_refresh(current, 0);
 	/* What the process was before has ended. */
 	if (READ_ONCE(hsu_nr_processes))
 		hsu_request_reap();
@@ -60,7 +84,7 @@ static void hsu_on_fork(void *data, struct task_struct *parent,
 		why = HSU_WHY_EXPLICIT;
 	rcu_read_unlock();
 	if (proc)
-		hsu_request_post(child, why);
+		hsu_refresh(child, why);
 }
 
 static void hsu_on_exit(void *data, struct task_struct *task)
@@ -74,6 +98,7 @@ static void hsu_on_mmap(unsigned long ip, unsigned long parent_ip,
 {
 	const struct vm_area_struct *vma = (void *)hsu_ftrace_arg(fregs, 0);
 	const struct hsu_entry *entry;
+	int err = -EAGAIN;
 	bool wanted;
 
 	if (hsu_lookup_idle() || !vma->vm_file || !(vma->vm_flags & VM_EXEC) ||
@@ -86,7 +111,13 @@ static void hsu_on_mmap(unsigned long ip, unsigned long parent_ip,
 		wanted = entry && (entry->flags & HSUNWIND_ADD_PROGRAM);
 	}
 	rcu_read_unlock();
-	if (wanted)
+	if (!wanted)
+		return;
+	if (mutex_trylock(&hsu_registry_lock)) {
+		err = hsu_processes_map(vma);
+		mutex_unlock(&hsu_registry_lock);
+	}
+	if (err)
 		hsu_request_post(current, 0);
 }
 

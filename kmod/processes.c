@@ -50,12 +50,16 @@ static struct hsu_table *hsu_table_of(const struct hsu_process *proc)
 					 lockdep_is_held(&hsu_registry_lock));
 }
 
-static struct hsu_table *hsu_table_create(const struct hsu_map *maps, u32 nr)
+static struct hsu_table *hsu_table_create(const struct hsu_map *maps, u32 nr,
+					  gfp_t gfp)
 {
 	struct hsu_table *table;
 	u32 i;
 
-	table = kvmalloc(struct_size(table, maps, nr), GFP_KERNEL);
+	/* kvmalloc() may sleep whatever it is told. */
+	table = gfpflags_allow_blocking(gfp) ?
+		kvmalloc(struct_size(table, maps, nr), gfp) :
+		kmalloc(struct_size(table, maps, nr), gfp);
 	if (!table)
 		return NULL;
 	table->nr_maps = nr;
@@ -114,11 +118,11 @@ static void hsu_process_set_explicit(struct hsu_process *proc, bool on)
 }
 
 static struct hsu_process *hsu_process_create(struct mm_struct *mm,
-					      struct pid *pid)
+					      struct pid *pid, gfp_t gfp)
 {
 	struct hsu_process *proc;
 
-	proc = kzalloc(sizeof(*proc), GFP_KERNEL);
+	proc = kzalloc(sizeof(*proc), gfp);
 	if (!proc)
 		return NULL;
 	mmgrab(mm);
@@ -191,7 +195,7 @@ static struct hsu_entry *hsu_entry_of_vma(const struct vm_area_struct *vma,
 }
 
 /* Fills hsu_scanned[] and returns the number of mappings, or -EAGAIN. */
-static int hsu_scan(struct mm_struct *mm)
+static int hsu_scan(struct mm_struct *mm, gfp_t gfp)
 {
 	HSU_VMA_ITERATOR(vmi, mm);
 	unsigned long vdso, vdso_size;
@@ -205,7 +209,8 @@ static int hsu_scan(struct mm_struct *mm)
 		struct hsu_map *map = &hsu_scanned[nr];
 		struct hsu_entry *entry;
 
-		cond_resched();
+		if (gfpflags_allow_blocking(gfp))
+			cond_resched();
 		if (!(vma->vm_flags & VM_EXEC))
 			continue;
 		entry = hsu_entry_of_vma(vma, vdso);
@@ -269,13 +274,13 @@ static bool hsu_table_equals_scan(const struct hsu_table *table, u32 nr)
 }
 
 static int hsu_process_update(struct hsu_process *proc, u32 nr, u32 why,
-			      ktime_t start)
+			      ktime_t start, gfp_t gfp)
 {
 	unsigned long interval = MISS_INTERVAL;
 	struct hsu_table *table;
 
 	if (!hsu_table_equals_scan(hsu_table_of(proc), nr)) {
-		table = hsu_table_create(hsu_scanned, nr);
+		table = hsu_table_create(hsu_scanned, nr, gfp);
 		if (!table)
 			return -ENOMEM;
 		hsu_table_publish(proc, table);
@@ -295,26 +300,27 @@ static int hsu_process_update(struct hsu_process *proc, u32 nr, u32 why,
 }
 
 static int hsu_processes_add(struct mm_struct *mm, struct pid *pid, u32 nr,
-			     u32 why, u64 program, ktime_t start)
+			     u32 why, u64 program, ktime_t start, gfp_t gfp)
 {
 	struct hsu_process *proc;
 	int err;
 
 	if (hsu_nr_processes >= hsu_params.max_processes)
 		return -ENOSPC;
-	proc = hsu_process_create(mm, pid);
+	proc = hsu_process_create(mm, pid, gfp);
 	if (!proc)
 		return -ENOMEM;
 	proc->program = program;
 	hsu_process_set_explicit(proc, why & HSU_WHY_EXPLICIT);
 	hsu_process_insert(proc);
-	err = hsu_process_update(proc, nr, why, start);
+	err = hsu_process_update(proc, nr, why, start, gfp);
 	if (err)
 		hsu_process_delete(proc);
 	return err;
 }
 
-int hsu_processes_refresh(struct mm_struct *mm, struct pid *pid, u32 why)
+int hsu_processes_refresh(struct mm_struct *mm, struct pid *pid, u32 why,
+			  gfp_t gfp)
 {
 	bool explicit = why & HSU_WHY_EXPLICIT;
 	struct hsu_process *proc;
@@ -335,7 +341,7 @@ int hsu_processes_refresh(struct mm_struct *mm, struct pid *pid, u32 why)
 		return -ESRCH;
 
 	start = ktime_get();
-	nr = hsu_scan(mm);
+	nr = hsu_scan(mm, gfp);
 	if (nr < 0) {
 		err = nr;
 		goto out;
@@ -346,7 +352,7 @@ int hsu_processes_refresh(struct mm_struct *mm, struct pid *pid, u32 why)
 			err = nr ? 0 : -ENOENT;
 		if (!err)
 			err = hsu_processes_add(mm, pid, nr, why, program,
-						start);
+						start, gfp);
 		goto out;
 	}
 
@@ -360,11 +366,64 @@ int hsu_processes_refresh(struct mm_struct *mm, struct pid *pid, u32 why)
 	}
 	if (program)
 		proc->program = program;
-	err = hsu_process_update(proc, nr, why, start);
+	err = hsu_process_update(proc, nr, why, start, gfp);
 out:
 	/* It may be the last reference, and the rest is not for us to do. */
 	mmput_async(mm);
 	return err;
+}
+
+/* Copies the mappings that leave room for @map, and @map in its place. */
+static u32 hsu_table_with(const struct hsu_table *table,
+			  const struct hsu_map *map)
+{
+	bool done = false;
+	u32 nr = 0;
+	u32 i;
+
+	for (i = 0; i < table->nr_maps; i++) {
+		const struct hsu_map *old = &table->maps[i];
+
+		if (old->start < map->end && old->end > map->start)
+			continue;
+		if (!done && old->start > map->start) {
+			hsu_scanned[nr++] = *map;
+			done = true;
+		}
+		hsu_scanned[nr++] = *old;
+	}
+	if (!done)
+		hsu_scanned[nr++] = *map;
+	return nr;
+}
+
+int hsu_processes_map(const struct vm_area_struct *vma)
+{
+	struct hsu_process *proc = hsu_processes_find(vma->vm_mm);
+	struct hsu_table *table = proc ? hsu_table_of(proc) : NULL;
+	struct hsu_entry *entry;
+	struct hsu_map map = {
+		.start = vma->vm_start,
+		.end = vma->vm_end,
+	};
+
+	lockdep_assert_held(&hsu_registry_lock);
+
+	if (!table || table->nr_maps == HSU_MAX_MAPS)
+		return -EAGAIN;
+	entry = hsu_entry_of_vma(vma, 0);
+	if (!entry || !hsu_image_bias(&entry->img, map.start,
+				      (u64)vma->vm_pgoff << PAGE_SHIFT,
+				      &map.bias))
+		return 0;
+	map.img = &entry->img;
+	table = hsu_table_create(hsu_scanned, hsu_table_with(table, &map),
+				 GFP_NOWAIT | __GFP_NOWARN);
+	if (!table)
+		return -ENOMEM;
+	hsu_table_publish(proc, table);
+	hsu_count(HSUNWIND_COUNT_TABLES, 1);
+	return 0;
 }
 
 int hsu_processes_refresh_stale(void)
@@ -378,7 +437,8 @@ int hsu_processes_refresh_stale(void)
 		if (!proc->stale)
 			continue;
 		proc->stale = false;
-		switch (hsu_processes_refresh(proc->mm, proc->pid, 0)) {
+		switch (hsu_processes_refresh(proc->mm, proc->pid, 0,
+					      GFP_KERNEL)) {
 		case -EAGAIN:
 		case -ENOMEM:
 			proc->stale = true;
@@ -423,7 +483,7 @@ static void hsu_process_drop_image(struct hsu_process *proc,
 			hsu_scanned[nr++] = table->maps[i];
 	if (!table || nr == table->nr_maps)
 		return;
-	table = hsu_table_create(hsu_scanned, nr);
+	table = hsu_table_create(hsu_scanned, nr, GFP_KERNEL);
 	hsu_table_publish(proc, table);
 	if (!table)
 		proc->stale = true;

@@ -97,16 +97,29 @@ struct hsu_entry *hsu_program_of(const struct mm_struct *mm);
  * @mm: its address space; the caller holds mm_count.
  * @pid: its thread group, for a process that is not known yet.
  * @why: %HSU_WHY_*.
+ * @gfp: GFP_KERNEL if it may sleep.
  *
  * Does nothing for a process that has no business here: not known, no
  * registered program, and not %HSU_WHY_EXPLICIT.
  *
- * Context: process context; the caller holds hsu_registry_lock.
+ * Context: process context; the caller holds hsu_registry_lock. Sleeps only if
+ * @gfp allows it; takes time in proportion to the mappings of the process.
  * Return: 0, -EAGAIN if the mappings are locked or not complete at the moment,
  * -ESRCH if the process is gone, -ENOENT for an unknown process that maps no
  * registered file or no program, -ENOSPC for too many processes, -ENOMEM.
  */
-int hsu_processes_refresh(struct mm_struct *mm, struct pid *pid, u32 why);
+int hsu_processes_refresh(struct mm_struct *mm, struct pid *pid, u32 why,
+			  gfp_t gfp);
+
+/**
+ * hsu_processes_map() - add a new mapping to the table of a process
+ * @vma: an executable mapping of a file; its mm is locked for writing.
+ *
+ * Context: process context, does not sleep; the caller holds hsu_registry_lock.
+ * Return: 0, also if the file is not registered; -EAGAIN if the process has no
+ * table or a full one, -ENOMEM.
+ */
+int hsu_processes_map(const struct vm_area_struct *vma);
 
 /**
  * hsu_processes_refresh_stale() - renew the tables of all stale processes

@@ -180,7 +180,8 @@ int hsu_registry_process_add(pid_t nr, u32 *nr_maps)
 
 	for (tries = 0; ; tries++) {
 		mutex_lock(&hsu_registry_lock);
-		err = hsu_processes_refresh(mm, pid, HSU_WHY_EXPLICIT);
+		err = hsu_processes_refresh(mm, pid, HSU_WHY_EXPLICIT,
+					    GFP_KERNEL);
 		proc = err ? NULL : hsu_processes_find(mm);
 		if (proc)
 			*nr_maps = hsu_process_nr_maps(proc);

@@ -154,7 +154,7 @@ static bool hsu_drain_slot(struct hsu_request *r)
 	 */
 	smp_store_release(&r->mm, NULL);
 
-	switch (hsu_processes_refresh(mm, pid, why)) {
+	switch (hsu_processes_refresh(mm, pid, why, GFP_KERNEL)) {
 	case -EAGAIN:
 		if (hsu_request_put(mm, pid, why))
 			return true;

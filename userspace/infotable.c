@@ -16,7 +16,8 @@ enum {
 	AP = 24, IND_STATIC = 28,
 	RET_SMALL = 30, RET_BIG = 31, UPDATE_FRAME = 33, CATCH_FRAME = 34,
 	UNDERFLOW_FRAME = 35, STOP_FRAME = 36,
-	ATOMICALLY_FRAME = 55, CATCH_STM_FRAME = 57,
+	BLACKHOLE = 38, ATOMICALLY_FRAME = 55, CATCH_STM_FRAME = 57,
+	WHITEHOLE = 58,
 };
 
 #define MAX_CONSTRS	65536u	/* of a data type */
@@ -133,6 +134,12 @@ static bool table_before(const struct hsu_code *code, u64 addr,
 	case FUN ... FUN_STATIC:
 		return srt_ok(code, addr) && function(code, addr, entry);
 	case THUNK ... THUNK_STATIC:
+		entry->proc = true;
+		return srt_ok(code, addr) &&
+		       small_layout(get64(code, addr - 16));
+	case AP ... IND_STATIC:
+	case BLACKHOLE:
+	case WHITEHOLE:
 		entry->proc = true;
 		return srt_ok(code, addr) &&
 		       small_layout(get64(code, addr - 16));

@@ -137,12 +137,26 @@ static u64 after(struct hsu_flow *flow, const struct hsu_insn *insn, u64 state)
 	return POISONED;
 }
 
+/* Does no function or continuation begin between two places? */
+static bool same_function(const struct sp_flow *f, u64 a, u64 b)
+{
+	u64 lo = a < b ? a : b, hi = a < b ? b : a;
+	struct hsu_entry entry;
+
+	for (lo++; lo <= hi; lo++)
+		if (is_root(f, lo) ||
+		    (lo % 8 == 0 && hsu_info_entry(f->flow.code, lo, &entry)))
+			return false;
+	return true;
+}
+
 /*
  * Not into an entry: that is a tail call of oneself, or of a continuation whose
  * frame has been built, and the entry is followed in its own right. The
  * run-time system's functions have no info tables to tell them from blocks, but
  * do begin at distance 0, and are rarely as near as a block of the same
- * function.
+ * function. Its jump tables stand one behind the other, so that one ends where
+ * it leads into another function.
  */
 static bool follows(struct hsu_flow *flow, const struct hsu_insn *insn,
 		    u64 target, u64 state)
@@ -152,9 +166,12 @@ static bool follows(struct hsu_flow *flow, const struct hsu_insn *insn,
 
 	if (hsu_info_entry(flow->code, target, &entry) || is_root(f, target))
 		return false;
-	return !is_rts(f) || !insn || state == DISTANCE_0 ||
-		insn->d.meta.category != ZYDIS_CATEGORY_UNCOND_BR ||
-		insn->d.length == LEN_SHORT_JUMP;
+	if (!is_rts(f) || !insn ||
+	    insn->d.meta.category != ZYDIS_CATEGORY_UNCOND_BR)
+		return true;
+	if (insn->op[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		return same_function(f, insn->addr, target);
+	return state == DISTANCE_0 || insn->d.length == LEN_SHORT_JUMP;
 }
 
 /* A return goes to the word at Sp: the caller's return address. */
