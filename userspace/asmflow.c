@@ -22,7 +22,8 @@
 struct frame_state {
 	u16 words;	/* from rsp to the CFA; at least 1 */
 	s8 rbp, rbx, r14;	/* where saved: words from the CFA, 0: nowhere */
-	u8 pad[3];
+	u8 cloned;	/* behind a system call: this can be a new thread */
+	u8 pad[2];
 };
 
 struct asm_flow {
@@ -131,6 +132,10 @@ static u64 after(struct hsu_flow *f, const struct hsu_insn *insn, u64 state)
 	s8 *slot;
 	s64 by;
 
+	if (insn->d.mnemonic == ZYDIS_MNEMONIC_SYSCALL) {
+		s.cloned = true;
+		return pack(&s);
+	}
 	if (!insn->d.operand_count_visible)
 		return state;
 	slot = op[0].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ?
@@ -203,7 +208,9 @@ static void emit_rows(struct hsu_builder *b, const struct hsu_flow *f)
 	while (i < len) {
 		struct frame_state s = unpack(f->at[i]);
 		struct hsunwind_rule rule = {
-			.kind = HSUNWIND_RULE_CFA, .cls = HSUNWIND_CLASS_C,
+			.kind = s.cloned ? HSUNWIND_RULE_CLONE :
+				HSUNWIND_RULE_CFA,
+			.cls = HSUNWIND_CLASS_C,
 			.cfa_reg = HSU_RSP, .cfa_off = s.words * 8,
 			.rbp = rule_slot(s.rbp), .rbx = rule_slot(s.rbx),
 			.r14 = rule_slot(s.r14),

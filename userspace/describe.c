@@ -16,6 +16,7 @@ static const char *const class_names[HSUNWIND_CLASS_NR] = {
 	[HSUNWIND_CLASS_RTS] = "rts",
 	[HSUNWIND_CLASS_HS] = "haskell",
 	[HSUNWIND_CLASS_HS_RTS] = "haskell-rts",
+	[HSUNWIND_CLASS_GLUE] = "glue",
 };
 
 static const char *const kind_names[] = {
@@ -28,6 +29,7 @@ static const char *const kind_names[] = {
 	[HSUNWIND_RULE_HS_SP] = "haskell-sp",
 	[HSUNWIND_RULE_HS] = "haskell",
 	[HSUNWIND_RULE_HS_END] = "haskell-end",
+	[HSUNWIND_RULE_CLONE] = "clone",
 };
 
 _Static_assert(ARRAY_SIZE(kind_names) == HSUNWIND_RULE_NR,

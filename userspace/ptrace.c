@@ -11,8 +11,11 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #define PAGE		4096u
+#define SPIN_TRIES	100u	/* before pauses of 0.2 ms */
+#define STOP_TRIES	10000u	/* about 2 s */
 #define CACHE_PAGES	256u	/* direct-mapped; a deep stack has as many */
 
 struct cached_page {
@@ -36,11 +39,59 @@ static bool have_thread(const struct hsu_stopped *s, pid_t tid)
 	return false;
 }
 
+/* State letter of a process or thread, see proc(5); 0 if there is none. */
+static char task_state(const char *path)
+{
+	const char *paren = NULL;
+	char line[512];
+	FILE *f;
+
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (fgets(line, sizeof(line), f))
+		paren = strrchr(line, ')');
+	fclose(f);
+	return paren && paren[1] ? paren[2] : 0;
+}
+
+/* Also one that nobody has waited for yet. */
+static bool thread_has_ended(pid_t pid, pid_t tid)
+{
+	char path[80], state;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	state = task_state(path);
+	return !state || state == 'Z' || state == 'X';
+}
+
+/*
+ * The parent in a vfork() does not stop before its child has executed or ended.
+ * It is left alone then.
+ */
+static int wait_for_stop(pid_t tid, int *status)
+{
+	const struct timespec pause = { .tv_nsec = 200000 };
+	unsigned int tries;
+	pid_t got;
+
+	for (tries = 0; tries < STOP_TRIES; tries++) {
+		got = waitpid(tid, status, __WALL | WNOHANG);
+		if (got == tid)
+			return WIFSTOPPED(*status) ? 0 : -ESRCH;
+		if (got < 0 && errno != EINTR)
+			return -ESRCH;
+		if (tries > SPIN_TRIES)
+			nanosleep(&pause, NULL);
+	}
+	return -ETIMEDOUT;
+}
+
 /* A thread that ends meanwhile is no error: it has no stack any more. */
 static int stop_thread(struct hsu_stopped *s, pid_t tid)
 {
 	struct hsu_thread *grown, *t;
-	int status;
+	int status, ret;
 
 	grown = realloc(s->threads, (s->nr + 1) * sizeof(*grown));
 	if (!grown)
@@ -50,11 +101,15 @@ static int stop_thread(struct hsu_stopped *s, pid_t tid)
 	memset(t, 0, sizeof(*t));
 	t->tid = tid;
 
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
-		return -errno;
-	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ||
-	    waitpid(tid, &status, __WALL) < 0 || !WIFSTOPPED(status))
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
+		ret = -errno;
+		return thread_has_ended(s->pid, tid) ? -ESRCH : ret;
+	}
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
 		return -ESRCH;
+	ret = wait_for_stop(tid, &status);
+	if (ret)
+		return ret;
 	/*
 	 * Not the stop that was asked for but the delivery of a signal: the
 	 * thread must get the signal when it goes on.
@@ -92,23 +147,6 @@ static int stop_new_threads(struct hsu_stopped *s, DIR *dir, bool *any)
 	return 0;
 }
 
-/* A process that has ended but that nobody has waited for yet. */
-static bool has_ended(pid_t pid)
-{
-	char path[64], line[512];
-	const char *paren = NULL;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return true;
-	if (fgets(line, sizeof(line), f))
-		paren = strrchr(line, ')');
-	fclose(f);
-	return paren && (paren[2] == 'Z' || paren[2] == 'X');
-}
-
 static void explain(struct hsu_error *err, pid_t pid, int ret)
 {
 	switch (-ret) {
@@ -120,6 +158,11 @@ static void explain(struct hsu_error *err, pid_t pid, int ret)
 	case EACCES:
 		hsu_fail(err,
 			 "may not trace process %d: run as its user or as root, and see kernel.yama.ptrace_scope; a process can have only one tracer",
+			 pid);
+		break;
+	case ETIMEDOUT:
+		hsu_fail(err,
+			 "process %d does not stop: it waits for a child in vfork(), or in the kernel; try again later",
 			 pid);
 		break;
 	default:
@@ -148,7 +191,7 @@ int hsu_stop_process(pid_t pid, struct hsu_stopped *s, struct hsu_error *err)
 	while (any && !ret)
 		ret = stop_new_threads(s, dir, &any);
 	closedir(dir);
-	if ((!ret && !s->nr) || (ret == -EPERM && has_ended(pid)))
+	if ((!ret && !s->nr) || (ret == -EPERM && thread_has_ended(pid, pid)))
 		ret = -ESRCH;
 	if (ret) {
 		hsu_resume_process(s);

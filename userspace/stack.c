@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "hsu_core.h"
 #include "image_build.h"
@@ -219,6 +220,15 @@ static void pause_randomly(unsigned long ms)
 	nanosleep(&ts, NULL);
 }
 
+/* A kernel thread has no program, and nothing to show. */
+static bool is_kernel_thread(pid_t pid)
+{
+	char path[64], target[8];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return readlink(path, target, sizeof(target)) < 0 && errno == ENOENT;
+}
+
 static int run(const struct options *opt)
 {
 	struct session s = {
@@ -247,6 +257,11 @@ static int run(const struct options *opt)
 			 opt->pid);
 	if (ret)
 		goto out;
+	if (!s.maps.nr && is_kernel_thread(opt->pid)) {
+		ret = hsu_fail(&err, "process %d has no program: it is a kernel thread, or has ended",
+			       opt->pid);
+		goto out;
+	}
 	if (s.maps.nr && !hsu_maps_have_haskell(&s.maps))
 		fprintf(stderr,
 			"hsunwind-stack: process %d maps no file made by GHC\n",
@@ -273,6 +288,8 @@ static int run(const struct options *opt)
 	}
 	if (!ret && opt->samples > 1)
 		print_summary(&s, taken);
+	if (fflush(stdout) || ferror(stdout))
+		ret = hsu_fail(&err, "cannot write the output: %m");
 out:
 	if (ret)
 		fprintf(stderr, "hsunwind-stack: %s\n", err.msg);
@@ -303,6 +320,14 @@ static void usage(FILE *f)
 	      "  -V, --version    version\n"
 	      "\n"
 	      "Exit status: 0 ok, 1 failure, 2 usage.\n", f);
+}
+
+static int written(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	perror("hsunwind-stack: cannot write the output");
+	return 1;
 }
 
 static int bad_usage(const char *what, const char *value)
@@ -380,10 +405,10 @@ int main(int argc, char **argv)
 			break;
 		case 'h':
 			usage(stdout);
-			return 0;
+			return written();
 		case 'V':
 			puts("hsunwind-stack " HSUNWIND_VERSION);
-			return 0;
+			return written();
 		default:
 			return 2;
 		}

@@ -245,7 +245,7 @@ static void fix_obscure_ccall(struct hsu_builder *b)
 	static const u8 code[] = { 0x48, 0x83, 0xc4, 0x08, 0xc3 };
 	struct hsunwind_rule rule = {
 		.kind = HSUNWIND_RULE_CFA,
-		.cls = HSUNWIND_CLASS_RTS,
+		.cls = HSUNWIND_CLASS_GLUE,
 		.cfa_reg = HSU_RSP,
 		.cfa_off = 16,
 	};

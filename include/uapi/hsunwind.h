@@ -47,7 +47,8 @@
 #define HSUNWIND_CLASS_RTS	2	/* C code of GHC's run-time system */
 #define HSUNWIND_CLASS_HS	3	/* Haskell code */
 #define HSUNWIND_CLASS_HS_RTS	4	/* Cmm code of GHC's run-time system */
-#define HSUNWIND_CLASS_NR	5
+#define HSUNWIND_CLASS_GLUE	5	/* code that only leads from one call to another */
+#define HSUNWIND_CLASS_NR	6
 
 /* How to get from a frame to its caller. */
 #define HSUNWIND_RULE_NONE	0	/* unknown code: the walk ends */
@@ -59,7 +60,8 @@
 #define HSUNWIND_RULE_HS_SP	6	/* return address at rbp + cfa_off */
 #define HSUNWIND_RULE_HS	7	/* Haskell code, distance not known */
 #define HSUNWIND_RULE_HS_END	8	/* Haskell code below the last frame */
-#define HSUNWIND_RULE_NR	9
+#define HSUNWIND_RULE_CLONE	9	/* as CFA, but no caller if rax is 0 */
+#define HSUNWIND_RULE_NR	10
 
 /* Saved-register slots of &struct hsunwind_rule, in words from the CFA. */
 #define HSUNWIND_SLOT_SAME	0	/* the caller's value is still there */

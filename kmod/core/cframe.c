@@ -88,6 +88,11 @@ int hsu_step_c(struct hsu_walk *w, const struct hsunwind_rule *rule)
 		return HSUNWIND_STOP_COMPLETE;
 	case HSUNWIND_RULE_SIGNAL:
 		return step_signal(w, rule);
+	case HSUNWIND_RULE_CLONE:
+		/* Behind the system call, in the thread that it has made. */
+		if (w->exact && !w->regs[HSU_RAX])
+			return HSUNWIND_STOP_COMPLETE;
+		fallthrough;
 	case HSUNWIND_RULE_CFA:
 		if (!hsu_valid(w, rule->cfa_reg))
 			return HSUNWIND_STOP_NO_REG;

@@ -89,7 +89,7 @@ enum hsu_kind {
 };
 
 #define HSU_BLOCK_WORDS		32	/* of the Haskell stack, read at a time */
-#define HSU_MAX_STEPS		(1u << 17)	/* physical frames per walk */
+#define HSU_MAX_STEPS		(1u << 20)	/* physical frames per walk */
 
 /**
  * struct hsu_walk - one walk: input, result and working state

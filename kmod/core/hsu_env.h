@@ -50,6 +50,9 @@ typedef __s16 s16;
 typedef __s32 s32;
 typedef __s64 s64;
 
+#ifndef fallthrough
+#define fallthrough __attribute__((__fallthrough__))
+#endif
 #ifndef ARRAY_SIZE
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #endif

@@ -5,6 +5,12 @@
 
 #include "hsu_core.h"
 
+static inline bool hsu_is_haskell(const struct hsunwind_rule *rule)
+{
+	return rule->kind >= HSUNWIND_RULE_HS_SP &&
+	       rule->kind <= HSUNWIND_RULE_HS_END;
+}
+
 /**
  * hsu_image_rule() - the rule in force at a code address
  * @img: a validated image.

@@ -25,11 +25,6 @@
 int hsu_find(const struct hsu_walk *w, u64 addr, const struct hsu_map **map,
 	     const struct hsunwind_rule **rule);
 
-static inline bool hsu_is_haskell(const struct hsunwind_rule *rule)
-{
-	return rule->kind >= HSUNWIND_RULE_HS_SP;
-}
-
 static inline bool hsu_read(const struct hsu_walk *w, u64 addr, void *dst,
 			    u32 len)
 {

@@ -25,7 +25,7 @@ static bool is_haskell_class(u8 cls)
 
 static const char *check_rule(const struct hsunwind_rule *r)
 {
-	bool hs = r->kind >= HSUNWIND_RULE_HS_SP;
+	bool hs = hsu_is_haskell(r);
 
 	if (r->kind >= HSUNWIND_RULE_NR)
 		return "rules: unknown kind";

@@ -61,7 +61,10 @@ int hsu_emit_haskell(struct hsu_walk *w, u64 addr, u8 cls)
  */
 static int emit_c(struct hsu_walk *w, u64 addr, u8 cls)
 {
-	if (w->below_haskell && cls == HSUNWIND_CLASS_RTS) {
+	if (cls == HSUNWIND_CLASS_GLUE) {
+		if (!(w->flags & HSU_SHOW_RTS))
+			return HSU_GO;
+	} else if (w->below_haskell && cls == HSUNWIND_CLASS_RTS) {
 		w->have_tail = true;
 		w->tail = w->n;
 		w->tail_own = 0;

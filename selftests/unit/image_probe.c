@@ -12,11 +12,11 @@
 
 static const char *const kinds[HSUNWIND_RULE_NR] = {
 	"none", "cfa", "deref", "plt", "signal", "bottom", "hs_sp", "hs",
-	"hs_end",
+	"hs_end", "clone",
 };
 
 static const char *const classes[HSUNWIND_CLASS_NR] = {
-	"c", "libc", "rts", "hs", "hs_rts",
+	"c", "libc", "rts", "hs", "hs_rts", "glue",
 };
 
 static const char *class_of(const struct hsunwind_rule *r)

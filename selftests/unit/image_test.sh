@@ -89,6 +89,8 @@ test_names()
 	function class_of(name) {
 		if (name ~ /^((de)?register_tm_clones|__do_global_dtors_aux|frame_dummy)$/)
 			return "none"
+		if (name ~ /^obscure_ccall/)
+			return ""	# has a test of its own
 		if (name == "_start")
 			return "libc"
 		if (name == "StgRunIsImplementedInAssembler")
@@ -302,8 +304,8 @@ test_obscure_ccall()
 	printf '%x\n%x\n%x\n' $((0x$a - 1)) $((0x$a)) $((0x$a + 4)) |
 		./image_probe static.stripped | awk '{ print $2, $3, $4, $5 }' >got
 	diff - got <<-END
-	rts cfa 7 16
-	rts cfa 7 16
+	glue cfa 7 16
+	glue cfa 7 16
 	rts cfa 7 8
 	END
 }
@@ -372,7 +374,7 @@ test_libraries()
 
 	lib=$(ls "$rts"/libHSrts_thr-ghc*.so) &&
 		./image_probe --classes "$lib" >got || return 1
-	! grep -v -E ' (rts|hs_rts|none)$' got || return 1
+	! grep -v -E ' (rts|hs_rts|glue|none)$' got || return 1
 	lib=$(ls "$libdir"/base-*/libHSbase-*.so) &&
 		./image_probe --classes "$lib" >got || return 1
 	! grep -v -E ' (c|hs|none)$' got && grep -q ' hs$' got
