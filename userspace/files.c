@@ -221,10 +221,8 @@ static int add_opened(struct hsu_files *files, int fd, const char *path,
 	if (ret < 0)
 		hsu_files_warn(files, "%s", err->msg);
 	f = &files->v[nr];
-	if (f->program && !c.haskell)
-		return hsu_fail(err,
-				"%s is not made by GHC, and neither is any library that it is linked with: there is no Haskell stack to unwind",
-				path);
+	f->foreign = f->program && !c.haskell;
+	files->haskell_lib |= !f->program && c.haskell;
 	if ((size_t)nr >= first) {
 		own = *f;
 		memmove(f, f + 1, (files->nr - (size_t)nr - 1) * sizeof(*f));
@@ -234,6 +232,18 @@ static int add_opened(struct hsu_files *files, int fd, const char *path,
 	for (i = first; i < files->nr; i++)
 		warn_version(files, &files->v[i]);
 	return nr;
+}
+
+int hsu_files_check(const struct hsu_files *files, struct hsu_error *err)
+{
+	size_t i;
+
+	for (i = 0; i < files->nr && !files->haskell_lib; i++)
+		if (files->v[i].foreign)
+			return hsu_fail(err,
+					"%s is not made by GHC, and neither is any library that it is linked with: there is no Haskell stack to unwind; if it loads a Haskell library later, give that, too",
+					files->v[i].path);
+	return 0;
 }
 
 int hsu_files_add_program(struct hsu_files *files, const char *arg,

@@ -18,6 +18,7 @@
  * @dev: device, as st_dev has it.
  * @ino: inode.
  * @program: processes that execute it are to be unwound.
+ * @foreign: a program that neither is nor is linked with Haskell code.
  * @built: its image.
  */
 struct hsu_file {
@@ -26,6 +27,7 @@ struct hsu_file {
 	u64 dev;
 	u64 ino;
 	bool program;
+	bool foreign;
 	struct hsu_built built;
 };
 
@@ -34,6 +36,7 @@ struct hsu_file {
  * @v: the files.
  * @nr: their number.
  * @cap: room.
+ * @haskell_lib: a Haskell library was given, which a program may load later.
  * @build_flags: %HSU_BUILD_* for new ones.
  * @warn: called with a sentence that is no reason to stop.
  */
@@ -41,6 +44,7 @@ struct hsu_files {
 	struct hsu_file *v;
 	size_t nr;
 	size_t cap;
+	bool haskell_lib;
 	unsigned int build_flags;
 	void (*warn)(const char *sentence);
 };
@@ -55,6 +59,18 @@ struct hsu_files {
  */
 int hsu_files_add_program(struct hsu_files *files, const char *arg,
 			  struct hsu_error *err);
+
+/**
+ * hsu_files_check() - after the last program: is there Haskell code to unwind?
+ * @files: the list.
+ * @err: filled in on failure.
+ *
+ * A program without any is accepted together with a Haskell library, which it
+ * can load when it runs.
+ *
+ * Return: 0, or -1 with @err set.
+ */
+int hsu_files_check(const struct hsu_files *files, struct hsu_error *err);
 
 /**
  * hsu_files_add_process() - the files that a process executes code of

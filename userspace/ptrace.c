@@ -15,7 +15,7 @@
 
 #define PAGE		4096u
 #define SPIN_TRIES	100u	/* before pauses of 0.2 ms */
-#define STOP_TRIES	10000u	/* about 2 s */
+#define STOP_TRIES	2500u	/* about 0.5 s */
 #define CACHE_PAGES	256u	/* direct-mapped; a deep stack has as many */
 
 struct cached_page {

@@ -210,6 +210,8 @@ static int run_add(char **argv, const struct options *o)
 	for (; *argv && !ret; argv++)
 		if (hsu_files_add_program(&files, *argv, &err) < 0)
 			ret = fail(&err);
+	if (!ret && hsu_files_check(&files, &err))
+		ret = fail(&err);
 	for (i = 0; i < o->nr_pids && !ret; i++)
 		if (hsu_files_add_process(&files, o->pids[i], &err))
 			ret = fail(&err);

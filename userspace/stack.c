@@ -144,54 +144,93 @@ static void print_registers(const struct user_regs_struct *r)
 	       r->rip, r->rsp, r->rbp, r->rbx, r->r12, r->r13, r->r14, r->r15);
 }
 
-static void print_stack(struct session *s, const struct hsu_thread *t,
-			const struct hsu_walk *w, enum hsunwind_stop stop)
+/* The stack of one thread, kept until the process runs again. */
+struct stack {
+	struct hsu_thread thread;
+	enum hsunwind_stop stop;
+	__u32 n;
+	__u64 *out;
+	__u8 *kinds;
+};
+
+static void print_stack(struct session *s, const struct stack *st)
 {
 	static const char letter[] = { 'L', 'H', 'C' };
 	__u32 i;
 
-	if (s->opt->verbose && stop != HSUNWIND_STOP_COMPLETE)
-		print_registers(&t->regs);
+	if (s->opt->verbose && st->stop != HSUNWIND_STOP_COMPLETE)
+		print_registers(&st->thread.regs);
 	else if (s->opt->quiet)
 		return;
 	if (s->opt->raw) {
-		printf("T %d\n", t->tid);
-		for (i = 0; i < w->n; i++)
-			printf("%c 0x%llx\n", letter[w->kinds[i]],
-			       (unsigned long long)w->out[i]);
-		printf("E %s\n", hsu_stop_name(stop));
+		printf("T %d\n", st->thread.tid);
+		for (i = 0; i < st->n; i++)
+			printf("%c 0x%llx\n", letter[st->kinds[i]],
+			       (unsigned long long)st->out[i]);
+		printf("E %s\n", hsu_stop_name(st->stop));
 		return;
 	}
-	printf("thread %d:\n", t->tid);
-	for (i = 0; i < w->n; i++)
-		hsu_print_frame(s->symbols, i, w->out[i], w->kinds[i]);
-	if (stop != HSUNWIND_STOP_COMPLETE)
-		printf("     (incomplete: %s)\n", hsu_stop_text(stop));
+	printf("thread %d:\n", st->thread.tid);
+	for (i = 0; i < st->n; i++)
+		hsu_print_frame(s->symbols, i, st->out[i], st->kinds[i]);
+	if (st->stop != HSUNWIND_STOP_COMPLETE)
+		printf("     (incomplete: %s)\n", hsu_stop_text(st->stop));
 	putchar('\n');
 }
 
+static int keep_stack(struct session *s, const struct hsu_thread *t,
+		      struct stack *st)
+{
+	struct hsu_walk w;
+
+	st->thread = *t;
+	st->stop = walk_thread(s, t, &w);
+	st->n = w.n;
+	st->out = malloc(w.n * sizeof(*st->out));
+	st->kinds = malloc(w.n);
+	if (!st->out || !st->kinds)
+		return -ENOMEM;
+	memcpy(st->out, s->out, w.n * sizeof(*st->out));
+	memcpy(st->kinds, s->kinds, w.n);
+	return 0;
+}
+
+/*
+ * Nothing is printed, and no symbol looked up, while the process is stopped: it
+ * would wait for whoever reads our output.
+ */
 static int sample(struct session *s, struct hsu_error *err)
 {
 	struct hsu_stopped stopped;
-	struct hsu_walk w;
-	size_t i;
+	struct stack *stacks;
+	size_t i, nr;
 	int ret;
 
 	ret = hsu_stop_process(s->opt->pid, &stopped, err);
 	if (ret)
 		return ret;
+	nr = stopped.nr;
+	stacks = calloc(nr, sizeof(*stacks));
 	hsu_memory_forget(s->memory);
 	if (!s->maps.nr)
 		ret = hsu_maps_read(&s->maps, err);
-	for (i = 0; !ret && i < stopped.nr; i++) {
-		enum hsunwind_stop stop;
-
-		stop = walk_thread(s, &stopped.threads[i], &w);
-		s->stops[stop]++;
-		s->stacks++;
-		print_stack(s, &stopped.threads[i], &w, stop);
-	}
+	for (i = 0; !ret && stacks && i < nr; i++)
+		ret = keep_stack(s, &stopped.threads[i], &stacks[i]);
 	hsu_resume_process(&stopped);
+	if (!stacks || ret == -ENOMEM) {
+		hsu_fail(err, "out of memory");
+		ret = -ENOMEM;
+	}
+	for (i = 0; stacks && i < nr; i++) {
+		if (!ret) {
+			s->stops[stacks[i].stop]++;
+			s->stacks++;
+			print_stack(s, &stacks[i]);
+		}
+		free(stacks[i].out);
+		free(stacks[i].kinds);
+	}
+	free(stacks);
 	return ret;
 }
 
@@ -286,7 +325,8 @@ static int run(const struct options *opt)
 			opt->pid, taken, opt->samples);
 		ret = 0;
 	}
-	if (!ret && opt->samples > 1)
+	/* What has been seen is not lost if the rest fails. */
+	if (taken && opt->samples > 1)
 		print_summary(&s, taken);
 	if (fflush(stdout) || ferror(stdout))
 		ret = hsu_fail(&err, "cannot write the output: %m");

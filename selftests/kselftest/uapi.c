@@ -70,7 +70,7 @@ TEST_F(uapi, mode)
 	struct stat st;
 
 	ASSERT_EQ(0, fstat(self->dev, &st));
-	EXPECT_EQ(S_IFCHR | 0600, st.st_mode);
+	EXPECT_EQ(S_IFCHR | 0666, st.st_mode);
 	EXPECT_EQ(0, st.st_uid);
 }
 
