@@ -86,7 +86,7 @@ run_counted()
 	shift 2
 	stops >before
 	# -B: nobody reads this, and looking up the files of all frames is slow.
-	perf record -q -B -e cpu-clock -F 199 -g -o counted.data "$@" \
+	perf record -q -B -e cpu-clock -F 997 -g -o counted.data "$@" \
 		>record.out 2>record.err
 	stops >after
 	complete_enough before after "$least"
@@ -221,10 +221,11 @@ test_bpftrace()
 {
 	local pid
 
-	"$fixtures/chain" 60 >/dev/null &
+	# It must live until bpftrace has looked up its symbols, at the end.
+	"$fixtures/chain" 300 >/dev/null &
 	pid=$!
-	timeout -s INT 20 bpftrace -e \
-		'profile:hz:99 { @[ustack] = count(); } interval:s:8 { exit(); }' \
+	timeout -s INT 200 bpftrace -e \
+		'profile:hz:99 { @[ustack] = count(); } interval:s:6 { exit(); }' \
 		>bpftrace.out 2>&1
 	kill "$pid"
 	# One stack with all the functions, in order.
