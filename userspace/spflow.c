@@ -256,13 +256,17 @@ static size_t over_info_table(const struct sp_flow *f, size_t i)
 {
 	const struct hsu_flow *flow = &f->flow;
 	size_t len = flow->end - flow->start;
-	size_t j = i + (-(flow->start + i) & 7);
 	struct hsu_entry entry;
+	size_t j;
 
-	for (; j <= len && j <= i + LEN_FUN_TABLE + 7; j += 8)
-		if (hsu_info_entry(flow->code, flow->start + j, &entry))
+	for (j = i; j <= len && j <= i + LEN_FUN_TABLE + 7; j++) {
+		if ((flow->start + j) % 8 == 0 &&
+		    hsu_info_entry(flow->code, flow->start + j, &entry))
 			return j - i <= (entry.function ? LEN_FUN_TABLE :
 					 LEN_TABLE) + 7u ? j : i;
+		if (j < len && flow->at[j])
+			return i;
+	}
 	return i;
 }
 
