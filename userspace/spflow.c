@@ -28,6 +28,7 @@ struct sp_flow {
 	u8 cls;
 	bool probing;		/* for the stack arguments of the function */
 	s64 excess;		/* found by probing, in words */
+	bool confirmed;		/* by a return: there are none */
 };
 
 void hsu_targets_free(struct hsu_targets *targets)
@@ -190,6 +191,8 @@ static void leaves(struct hsu_flow *flow, const struct hsu_insn *insn,
 	    op->mem.index != ZYDIS_REGISTER_NONE || op->mem.disp.value)
 		return;
 	/* Above 0: into an update frame that it has pushed itself. */
+	if (state == DISTANCE_0)
+		f->confirmed = true;
 	if (is_distance(state) && state < DISTANCE_0 && !is_rts(f))
 		disagree(f, DISTANCE_0 - (s64)state);
 }
@@ -228,7 +231,7 @@ static void enter_continuations(struct sp_flow *f)
 /*
  * A function with many arguments has some of them on the stack, below the
  * return address. How many, its returns and the blocks that it shares with its
- * continuations tell.
+ * continuations tell. If it has neither, it gets no rows up to there.
  */
 static void enter_all(struct sp_flow *f, const struct hsu_entry *entry)
 {
@@ -236,15 +239,18 @@ static void enter_all(struct sp_flow *f, const struct hsu_entry *entry)
 	if (!entry)
 		return;
 	f->excess = 0;
+	f->confirmed = false;
 	f->probing = !entry->fixed;
 	hsu_flow_enter(&f->flow, entry->addr,
 		       (u64)(DISTANCE_0 + entry->off / 8));
 	f->probing = false;
-	if (f->flow.bad || !f->excess)
+	if (f->flow.bad || (!f->excess && (entry->fixed || f->confirmed)))
 		return;
 	hsu_flow_begin(&f->flow, f->flow.start, f->flow.end);
 	enter_continuations(f);
-	hsu_flow_enter(&f->flow, entry->addr, (u64)(DISTANCE_0 + f->excess));
+	if (f->excess)
+		hsu_flow_enter(&f->flow, entry->addr,
+			       (u64)(DISTANCE_0 + f->excess));
 }
 
 /*
