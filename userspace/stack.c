@@ -297,7 +297,8 @@ static int run(const struct options *opt)
 	if (ret)
 		goto out;
 	if (!s.maps.nr && is_kernel_thread(opt->pid)) {
-		ret = hsu_fail(&err, "process %d has no program: it is a kernel thread, or has ended",
+		ret = hsu_fail(&err,
+			       "process %d has no program: it is a kernel thread, or has ended",
 			       opt->pid);
 		goto out;
 	}
