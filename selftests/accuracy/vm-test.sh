@@ -321,10 +321,6 @@ wanted()
 	[ $# -eq 0 ] || [ "$name" = register ]
 }
 
-# While khugepaged collapses pages to a huge one, they are unmapped, and nothing
-# can read them without a fault. Emulation makes that take 20 times longer.
-echo never >/sys/kernel/mm/transparent_hugepage/enabled
-
 all_tests | while read -r line; do
 	! wanted "$(tr ' _' '-' <<<"$line")" "$@" || echo "$line"
 done >tests
