@@ -212,6 +212,16 @@ void hsu_resume_process(struct hsu_stopped *s)
 	s->nr = 0;
 }
 
+void hsu_dwarf_regs(const struct user_regs_struct *r, __u64 *regs)
+{
+	const __u64 values[] = {
+		r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
+		r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15,
+	};
+
+	memcpy(regs, values, sizeof(values));
+}
+
 struct hsu_memory *hsu_memory_create(pid_t pid)
 {
 	struct hsu_memory *mem = calloc(1, sizeof(*mem));

@@ -55,6 +55,13 @@ int hsu_stop_process(pid_t pid, struct hsu_stopped *s, struct hsu_error *err);
 void hsu_resume_process(struct hsu_stopped *s);
 
 /**
+ * hsu_dwarf_regs() - registers as the core wants them
+ * @r: as ptrace gives them.
+ * @regs: out: 16 values, by DWARF number.
+ */
+void hsu_dwarf_regs(const struct user_regs_struct *r, __u64 *regs);
+
+/**
  * struct hsu_memory - cached view of the memory of a stopped process
  *
  * Private, save for the functions below.

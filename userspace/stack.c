@@ -53,27 +53,6 @@ static void on_interrupt(int sig)
 	interrupted = 1;
 }
 
-static void get_regs(const struct user_regs_struct *r, struct hsu_walk *w)
-{
-	w->ip = r->rip;
-	w->regs[HSU_RAX] = r->rax;
-	w->regs[HSU_RDX] = r->rdx;
-	w->regs[HSU_RCX] = r->rcx;
-	w->regs[HSU_RBX] = r->rbx;
-	w->regs[HSU_RSI] = r->rsi;
-	w->regs[HSU_RDI] = r->rdi;
-	w->regs[HSU_RBP] = r->rbp;
-	w->regs[HSU_RSP] = r->rsp;
-	w->regs[HSU_R8] = r->r8;
-	w->regs[HSU_R9] = r->r9;
-	w->regs[HSU_R10] = r->r10;
-	w->regs[HSU_R11] = r->r11;
-	w->regs[HSU_R12] = r->r12;
-	w->regs[HSU_R13] = r->r13;
-	w->regs[HSU_R14] = r->r14;
-	w->regs[HSU_R15] = r->r15;
-}
-
 static bool grow(struct session *s)
 {
 	__u32 cap = s->cap ? s->cap * 2 : FIRST_FRAMES;
@@ -110,7 +89,8 @@ static enum hsunwind_stop walk_thread(struct session *s,
 		w->env.ctx = s->memory;
 		w->maps = s->maps.maps;
 		w->nr_maps = s->maps.nr;
-		get_regs(&t->regs, w);
+		w->ip = t->regs.rip;
+		hsu_dwarf_regs(&t->regs, w->regs);
 		w->flags = s->opt->all ? HSU_SHOW_ALL : 0;
 		w->max_steps = HSU_MAX_STEPS;
 		w->out = s->out;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "image_build.h"
 
@@ -56,8 +57,14 @@ static bool parse_line(char *line, struct mapping *m)
 static int build(const struct hsu_process_maps *pm, const struct mapping *m,
 		 struct hsu_built *built, struct hsu_error *err)
 {
+	const char *slash = strrchr(m->path, '/');
 	char path[4200];
 
+	if (pm->folder && slash) {
+		snprintf(path, sizeof(path), "%s%s", pm->folder, slash);
+		if (!access(path, R_OK))
+			return hsu_build_file(path, pm->build_flags, built, err);
+	}
 	snprintf(path, sizeof(path),
 		 "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pm->pid, m->start,
 		 m->end);

@@ -16,6 +16,8 @@ struct hsu_loaded_file;
  * struct hsu_process_maps - what the core needs to know of a process
  * @pid: the process.
  * @build_flags: passed on to hsu_build_file().
+ * @folder: build images from the files in here that are named like the mapped
+ *	ones, where there are some, or NULL: a stripped copy, for example.
  * @maps: sorted executable mappings with an image.
  * @nr: their number.
  *
@@ -24,6 +26,7 @@ struct hsu_loaded_file;
 struct hsu_process_maps {
 	pid_t pid;
 	unsigned int build_flags;
+	const char *folder;
 	struct hsu_map *maps;
 	size_t nr;
 

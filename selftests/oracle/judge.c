@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "judge.h"
+
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hsu_image.h"
+#include "ptrace.h"
+#include "stack_maps.h"
+
+#define MAX_CHAIN	65536
+#define MAX_PLACES	4096	/* of code with a chain that is not exact */
+#define SHOWN_PLACES	(getenv("ORACLE_SCANNED") ? 4000 : 25)
+#define SHOWN_FRAMES	6	/* around the first difference */
+
+enum verdict { EXACT, SHORTER, WRONG, VERDICT_NR };
+
+static const char *const source_name[] = { "as-is", "stripped" };
+static const char *const verdict_name[] = { "exact", "shorter", "wrong" };
+
+#define STATE_TEXT(sym, text) text,
+static const char *const state_text[] = { STATES(STATE_TEXT) };
+
+/* An instruction that is not exact: where, how and how often. */
+struct place {
+	u64 addr;
+	enum source source;
+	enum verdict verdict;
+	enum hsunwind_stop stop;
+	enum state state;
+	unsigned long count;
+	char difference[200];
+};
+
+struct judge {
+	struct tracee *t;
+	struct hsu_process_maps maps[SOURCE_NR];
+	unsigned int nr_sources;
+	unsigned long count[SOURCE_NR][STATE_NR][VERDICT_NR];
+	unsigned long scanned[SOURCE_NR];
+	bool was_scanned;
+	unsigned long differ;	/* the sources, among themselves */
+	struct place places[MAX_PLACES];
+	size_t nr_places;
+	u64 truth[MAX_CHAIN];
+	u64 found[SOURCE_NR][MAX_CHAIN];
+	size_t nr_found[SOURCE_NR];
+};
+
+struct judge *judge_create(struct tracee *t, const char *stripped)
+{
+	struct judge *j = calloc(1, sizeof(*j));
+	struct hsu_error error;
+	unsigned int s;
+
+	if (!j)
+		err(1, "no memory");
+	j->t = t;
+	j->nr_sources = stripped ? SOURCE_NR : 1;
+	for (s = 0; s < j->nr_sources; s++) {
+		j->maps[s].pid = t->pid;
+		j->maps[s].folder = s == SOURCE_STRIPPED ? stripped : NULL;
+		if (hsu_maps_read(&j->maps[s], &error))
+			errx(1, "%s", error.msg);
+		if (!hsu_maps_have_haskell(&j->maps[s]))
+			errx(1, "the program maps no file made by GHC");
+	}
+	for (s = 0; s < j->maps[0].nr; s++)
+		tracee_keep(t, j->maps[0].maps[s].start & ~4095ull,
+			    j->maps[0].maps[s].end);
+	return j;
+}
+
+/*
+ * Frames of the run-time system's Cmm code are not shown by default, and may
+ * change while a thread is suspended: two update frames become one. Code made
+ * at run time, adjustors, is never shown.
+ */
+static bool is_visible(const struct judge *j, u64 addr)
+{
+	const struct hsu_process_maps *m = &j->maps[SOURCE_AS_IS];
+	const struct hsunwind_rule *rule;
+	size_t i;
+
+	for (i = 0; i < m->nr; i++)
+		if (addr >= m->maps[i].start && addr < m->maps[i].end) {
+			rule = hsu_image_rule(m->maps[i].img,
+					      addr - m->maps[i].bias);
+			return !rule || rule->cls != HSUNWIND_CLASS_HS_RTS;
+		}
+	return false;
+}
+
+static size_t keep_visible(const struct judge *j, u64 *chain, size_t n)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < n; i++)
+		if (is_visible(j, chain[i]))
+			chain[kept++] = chain[i];
+	return kept;
+}
+
+static enum hsunwind_stop walk(struct judge *j, enum source s)
+{
+	static struct hsu_walk w;
+	enum hsunwind_stop stop;
+
+	memset(&w, 0, sizeof(w));
+	w.env.read = tracee_read;
+	w.env.ctx = j->t;
+	w.maps = j->maps[s].maps;
+	w.nr_maps = j->maps[s].nr;
+	w.ip = j->t->regs.rip;
+	hsu_dwarf_regs(&j->t->regs, w.regs);
+	w.flags = HSU_SHOW_ALL;
+	w.max_steps = HSU_MAX_STEPS;
+	w.out = j->found[s];
+	w.cap = MAX_CHAIN;
+	stop = hsu_walk(&w);
+	j->scanned[s] += w.scanned > 0;
+	j->was_scanned = w.scanned > 0;
+	/* The first one is the instruction itself. */
+	j->nr_found[s] = w.n - 1;
+	memmove(j->found[s], j->found[s] + 1, (w.n - 1) * sizeof(u64));
+	j->nr_found[s] = keep_visible(j, j->found[s], j->nr_found[s]);
+	return stop;
+}
+
+static void describe(struct judge *j, const u64 *chain, size_t n, size_t from,
+		     char *text, size_t cap)
+{
+	size_t i, at = 0;
+
+	for (i = from; i < n && i < from + SHOWN_FRAMES && at < cap; i++) {
+		const struct code *c = code_at(j->t, chain[i]);
+
+		at += snprintf(text + at, cap - at, " %.40s+%#llx", c->name,
+			       (unsigned long long)c->offset);
+	}
+	if (i == n && at < cap)
+		snprintf(text + at, cap - at, " end");
+}
+
+static void note_place(struct judge *j, enum source s, enum verdict v,
+		       enum hsunwind_stop stop, enum state state,
+		       size_t n, size_t same)
+{
+	u64 ip = j->t->regs.rip;
+	struct place *p;
+	char found[160] = "", truth[160] = "";
+	size_t i;
+
+	for (i = 0; i < j->nr_places; i++) {
+		p = &j->places[i];
+		if (p->addr == ip && p->source == s && p->verdict == v &&
+		    p->stop == stop) {
+			p->count++;
+			return;
+		}
+	}
+	if (j->nr_places == MAX_PLACES)
+		return;
+	p = &j->places[j->nr_places++];
+	p->addr = ip;
+	p->source = s;
+	p->verdict = v;
+	p->stop = stop;
+	p->state = state;
+	p->count = 1;
+	describe(j, j->found[s], j->nr_found[s], v == EXACT ? 0 : same, found, sizeof(found));
+	describe(j, j->truth, n, same, truth, sizeof(truth));
+	snprintf(p->difference, sizeof(p->difference),
+		 "frame %zu: found%.80s, true%.80s", same, found, truth);
+}
+
+void judge_step(struct judge *j, const struct truth *truth)
+{
+	size_t n = truth_chain(truth, j->truth, MAX_CHAIN), same;
+	enum state state = truth_state(truth);
+	unsigned int s;
+
+	n = keep_visible(j, j->truth, n);
+	for (s = 0; s < j->nr_sources; s++) {
+		enum hsunwind_stop stop = walk(j, s);
+		size_t found = j->nr_found[s];
+		enum verdict v = WRONG;
+
+		for (same = 0; same < n && same < found; same++)
+			if (j->truth[same] != j->found[s][same])
+				break;
+		if (same == n && same == found &&
+		    stop == HSUNWIND_STOP_COMPLETE)
+			v = EXACT;
+		else if (same == found && stop != HSUNWIND_STOP_COMPLETE)
+			v = SHORTER;
+		j->count[s][state][v]++;
+		if (v != EXACT || (getenv("ORACLE_SCANNED") && j->was_scanned))
+			note_place(j, s, v, stop, state, n, same);
+	}
+	if (j->nr_sources == SOURCE_NR &&
+	    (j->nr_found[0] != j->nr_found[1] ||
+	     memcmp(j->found[0], j->found[1], j->nr_found[0] * sizeof(u64))))
+		j->differ++;
+}
+
+double judge_share(const struct judge *j, enum source s, unsigned long *wrong)
+{
+	unsigned long all = 0, exact = 0, st;
+
+	*wrong = 0;
+	for (st = 0; st < STATE_NR; st++) {
+		exact += j->count[s][st][EXACT];
+		*wrong += j->count[s][st][WRONG];
+		all += j->count[s][st][EXACT] + j->count[s][st][SHORTER] +
+			j->count[s][st][WRONG];
+	}
+	return all ? 100.0 * exact / all : 0;
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return x->count < y->count ? 1 : -(x->count > y->count);
+}
+
+static void report_states(const struct judge *j, enum source s)
+{
+	unsigned int st;
+
+	for (st = 0; st < STATE_NR; st++) {
+		const unsigned long *c = j->count[s][st];
+		unsigned long all = c[EXACT] + c[SHORTER] + c[WRONG];
+
+		if (all)
+			printf("# %-8s %9lu %8.3f %% exact %6lu shorter %6lu wrong  %s\n",
+			       source_name[s], all, 100.0 * c[EXACT] / all,
+			       c[SHORTER], c[WRONG], state_text[st]);
+	}
+}
+
+void judge_report(const struct judge *j)
+{
+	static struct place places[MAX_PLACES];
+	unsigned long wrong;
+	unsigned int s;
+	size_t i;
+
+	for (s = 0; s < j->nr_sources; s++) {
+		report_states(j, s);
+		printf("# %-8s %.4f %% exact, ", source_name[s],
+		       judge_share(j, s, &wrong));
+		printf("%lu wrong, %lu scanned\n", wrong, j->scanned[s]);
+	}
+	if (j->nr_sources == SOURCE_NR)
+		printf("# %lu times the two differ\n", j->differ);
+	memcpy(places, j->places, sizeof(places));
+	qsort(places, j->nr_places, sizeof(*places), by_count);
+	for (i = 0; i < j->nr_places && i < SHOWN_PLACES; i++) {
+		const struct place *p = &places[i];
+		const struct code *c = code_at(j->t, p->addr);
+
+		printf("# %6lu %s %s (%s) at %#llx %s+%#llx, %s: %s\n", p->count,
+		       source_name[p->source], verdict_name[p->verdict],
+		       hsu_stop_name(p->stop), (unsigned long long)p->addr,
+		       c->name, (unsigned long long)c->offset,
+		       state_text[p->state], p->difference);
+	}
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Steps a real program, instruction by instruction, keeps its true logical
+ * stack, and compares at every instruction what hsunwind makes of it.
+ */
+#include <err.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge.h"
+
+struct options {
+	unsigned long steps;
+	unsigned long passes;
+	const char *stripped;
+	bool ticker;
+	double bar[SOURCE_NR];
+};
+
+static void usage(FILE *f)
+{
+	fputs("Usage: oracle [OPTION]... PROGRAM [ARGUMENT]...\n"
+	      "Step a program and compare the stack that hsunwind finds at every instruction\n"
+	      "with the true one. The first thread that gets to StgRun is stepped.\n"
+	      "\n"
+	      "  --steps N          instructions (200000), or until the thread ends\n"
+	      "  --passes N         let StgRun be called N times first (0)\n"
+	      "  --stripped FOLDER  also describe the program by the stripped copies in there\n"
+	      "  --ticker           let GHC's timer thread run: at this speed it switches\n"
+	      "                     threads all the time\n"
+	      "  --bar PERCENT      exact chains wanted (99.99)\n"
+	      "  --bar-stripped P   the same with stripped files (99.9)\n"
+	      "\n"
+	      "Exit status: 0 if both bars are met, no chain is wrong, and the true stack was\n"
+	      "never in doubt; else 1; 2 usage.\n", f);
+}
+
+static unsigned long number(const char *text)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end)
+		errx(2, "'%s' is no number (see --help)", text);
+	return value;
+}
+
+static double percent(const char *text)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || value < 0 || value > 100)
+		errx(2, "'%s' is no percentage (see --help)", text);
+	return value;
+}
+
+static void parse(struct options *opt, int argc, char **argv)
+{
+	enum { STEPS = 256, PASSES, STRIPPED, TICKER, BAR, BAR_STRIPPED };
+	static const struct option longopts[] = {
+		{ "steps", required_argument, NULL, STEPS },
+		{ "passes", required_argument, NULL, PASSES },
+		{ "stripped", required_argument, NULL, STRIPPED },
+		{ "ticker", no_argument, NULL, TICKER },
+		{ "bar", required_argument, NULL, BAR },
+		{ "bar-stripped", required_argument, NULL, BAR_STRIPPED },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "+h", longopts, NULL)) != -1) {
+		switch (c) {
+		case STEPS:
+			opt->steps = number(optarg);
+			break;
+		case PASSES:
+			opt->passes = number(optarg);
+			break;
+		case STRIPPED:
+			opt->stripped = optarg;
+			break;
+		case TICKER:
+			opt->ticker = true;
+			break;
+		case BAR:
+			opt->bar[SOURCE_AS_IS] = percent(optarg);
+			break;
+		case BAR_STRIPPED:
+			opt->bar[SOURCE_STRIPPED] = percent(optarg);
+			break;
+		case 'h':
+			usage(stdout);
+			exit(0);
+		default:
+			exit(2);
+		}
+	}
+	if (optind == argc)
+		errx(2, "no program is given (see --help)");
+}
+
+static bool verdict(const struct options *opt, const struct judge *j,
+		    const struct truth_checks *checks, unsigned long steps)
+{
+	unsigned long wrong;
+	bool good = true;
+	unsigned int s;
+
+	printf("# %lu instructions; the true stack: %lu entries, %lu returns, %lu frames dropped, %lu times resumed, %lu doubts\n",
+	       steps, checks->entries, checks->returns, checks->dropped,
+	       checks->resumed, checks->doubts);
+	judge_report(j);
+	if (checks->doubts || !checks->returns)
+		good = false;
+	for (s = 0; s <= (opt->stripped ? SOURCE_STRIPPED : SOURCE_AS_IS); s++)
+		if (judge_share(j, s, &wrong) < opt->bar[s] || wrong)
+			good = false;
+	return good;
+}
+
+int main(int argc, char **argv)
+{
+	struct options opt = {
+		.steps = 200000, .bar = { 99.99, 99.9 },
+	};
+	struct truth *truth;
+	struct judge *judge;
+	struct tracee t;
+	unsigned long n;
+	Dwfl *dwfl;
+	bool good;
+
+	parse(&opt, argc, argv);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	tracee_start(&t, argv + optind);
+	dwfl = code_init(&t);
+	if (!tracee_run_to(&t, code_symbol("StgRun"), opt.passes))
+		errx(1, "the program ended before StgRun was called %lu times",
+		     opt.passes + 1);
+	if (!opt.ticker)
+		tracee_hold(&t, "ghc_ticker");
+	judge = judge_create(&t, opt.stripped);
+	truth = truth_start(&t, dwfl);
+	judge_step(judge, truth);
+	for (n = 1; n < opt.steps; n++) {
+		struct user_regs_struct before = t.regs;
+
+		if (!tracee_step(&t) || !truth_step(truth, &before))
+			break;
+		judge_step(judge, truth);
+	}
+	good = verdict(&opt, judge, truth_checks(truth), n);
+	tracee_kill(&t);
+	dwfl_end(dwfl);
+	return good ? 0 : 1;
+}

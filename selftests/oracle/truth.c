@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "truth.h"
+
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ARGS	4096u	/* words on the Haskell stack at an entry */
+#define MAX_FRAMES	(1u << 20)
+#define SHOWN_DOUBTS	20
+#define STGRETURN_BYTES	45
+
+/* Where GHC 9.0.2 keeps things (DerivedConstants.h; header of 8 bytes). */
+#define REG_TSO		872	/* StgRegTable.rCurrentTSO */
+#define TSO_STACKOBJ	(8 + 16)
+#define STACK_SP	(8 + 8)
+#define CHUNK_NEXT	8	/* underflow frame: the next chunk */
+
+enum level_kind { LEVEL_C, LEVEL_SIGNAL, LEVEL_HASKELL };
+
+struct frame {
+	u64 slot;
+	u64 ra;
+};
+
+/**
+ * struct level - one C frame, or one Haskell stack
+ * @kind: which.
+ * @slot: where on the C stack its return address is.
+ * @ra: the return address; of a signal handler, the restorer's.
+ * @interrupted: the instruction that a signal came at.
+ * @suspended: this Haskell stack's thread is in a safe call.
+ * @frames: of a Haskell stack: those that wait, outermost first.
+ * @nr: their number.
+ * @cap: room for so many.
+ */
+struct level {
+	enum level_kind kind;
+	u64 slot;
+	u64 ra;
+	u64 interrupted;
+	bool suspended;
+	struct frame *frames;
+	size_t nr;
+	size_t cap;
+};
+
+struct truth {
+	struct tracee *t;
+	struct level *levels;
+	size_t nr, cap;
+	u64 run;		/* StgRun, */
+	u64 run_return;		/* and StgReturn behind it */
+	u64 suspend;		/* suspendThread() */
+	u64 resume;		/* resumeThread() */
+	bool just_resumed;	/* that was the last C function called */
+	bool entered;		/* the last instruction led to an entry */
+	bool returned;		/* Sp is still where a return has left it */
+	struct truth_checks checks;
+};
+
+const struct truth_checks *truth_checks(const struct truth *truth)
+{
+	return &truth->checks;
+}
+
+/*
+ * The C code below StgRun is libdw's to unwind, from what the registers are
+ * after StgRun's return: its CFI is not right at its first instruction.
+ */
+static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread)
+{
+	struct tracee *t = arg;
+
+	(void)dwfl;
+	if (*thread)
+		return 0;
+	*thread = t;
+	return t->tid;
+}
+
+static bool read_word(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *arg)
+{
+	(void)dwfl;
+	return tracee_read(arg, addr, word, sizeof(*word));
+}
+
+static bool set_registers(Dwfl_Thread *thread, void *arg)
+{
+	const struct tracee *t = arg;
+	const struct user_regs_struct *r = &t->regs;
+	Dwarf_Word regs[17] = {
+		r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp,
+		r->rsp + 8, r->r8, r->r9, r->r10, r->r11, r->r12, r->r13,
+		r->r14, r->r15,
+	};
+
+	return read_word(NULL, r->rsp, &regs[16], arg) &&
+	       dwfl_thread_state_registers(thread, 0, 17, regs);
+}
+
+static const Dwfl_Thread_Callbacks thread_callbacks = {
+	.next_thread = next_thread,
+	.memory_read = read_word,
+	.set_initial_registers = set_registers,
+};
+
+static struct level *top(const struct truth *tr)
+{
+	return &tr->levels[tr->nr - 1];
+}
+
+static void doubt(struct truth *tr, u64 ip, const char *what)
+{
+	const struct code *c = code_at(tr->t, ip);
+
+	if (tr->checks.doubts++ < SHOWN_DOUBTS)
+		printf("# doubt: %s, at %#llx %s+%#llx, Sp %#llx\n", what,
+		       ip, c->name, c->offset, tr->t->regs.rbp);
+}
+
+static struct level *push_level(struct truth *tr, enum level_kind kind)
+{
+	struct level *l;
+
+	if (tr->nr == tr->cap) {
+		tr->cap = tr->cap ? 2 * tr->cap : 64;
+		tr->levels = reallocarray(tr->levels, tr->cap,
+					  sizeof(*tr->levels));
+		if (!tr->levels)
+			err(1, "no memory");
+	}
+	l = &tr->levels[tr->nr++];
+	memset(l, 0, sizeof(*l));
+	l->kind = kind;
+	return l;
+}
+
+static void pop_level(struct truth *tr)
+{
+	free(top(tr)->frames);
+	tr->nr--;
+}
+
+static void push_frame(struct level *l, u64 slot, u64 ra)
+{
+	if (l->nr == l->cap) {
+		l->cap = l->cap ? 2 * l->cap : 64;
+		l->frames = reallocarray(l->frames, l->cap, sizeof(*l->frames));
+		if (!l->frames)
+			err(1, "no memory");
+	}
+	l->frames[l->nr++] = (struct frame){ slot, ra };
+}
+
+static u64 top_slot(const struct level *l)
+{
+	return l->nr ? l->frames[l->nr - 1].slot : ~0ull;
+}
+
+static void reverse(struct frame *f, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr / 2; i++) {
+		struct frame other = f[i];
+
+		f[i] = f[nr - 1 - i];
+		f[nr - 1 - i] = other;
+	}
+}
+
+/* All frames from a slot to the stop frame wait: a thread is resumed there. */
+static bool take_whole_stack(struct truth *tr, struct level *l, u64 slot)
+{
+	u64 ra, words, chunk;
+
+	l->nr = 0;
+	while (l->nr < MAX_FRAMES) {
+		if (!frame_words(tr->t, slot, &ra, &words))
+			return false;
+		push_frame(l, slot, ra);
+		slot += words * 8;
+		if (words)
+			continue;
+		if (code_at(tr->t, ra)->frame == STOP_FRAME)
+			break;
+		if (!tracee_word(tr->t, slot + CHUNK_NEXT, &chunk) ||
+		    !tracee_word(tr->t, chunk + STACK_SP, &slot))
+			return false;
+	}
+	reverse(l->frames, l->nr);
+	return true;
+}
+
+/* Do frames, one next to the other, lead from a slot to the topmost one? */
+static bool tiles(struct truth *tr, u64 slot, u64 until)
+{
+	u64 ra, words;
+
+	while (slot < until) {
+		if (!frame_words(tr->t, slot, &ra, &words) || !words)
+			return false;
+		slot += words * 8;
+	}
+	return slot == until;
+}
+
+static void push_tiles(struct truth *tr, struct level *l, u64 slot)
+{
+	u64 until = top_slot(l), ra, words;
+	size_t from = l->nr;
+
+	while (slot < until && frame_words(tr->t, slot, &ra, &words)) {
+		push_frame(l, slot, ra);
+		slot += words * 8;
+	}
+	reverse(l->frames + from, l->nr - from);
+}
+
+/*
+ * Something is entered: what lies on the stack waits for it, save for its
+ * arguments, which come first.
+ */
+static void enter(struct truth *tr, u64 ip)
+{
+	u64 sp = tr->t->regs.rbp, slot;
+	struct level *l = top(tr);
+
+	tr->entered = true;
+	tr->checks.entries++;
+	for (slot = sp; slot <= top_slot(l) && slot < sp + MAX_ARGS * 8;
+	     slot += 8)
+		if (tiles(tr, slot, top_slot(l))) {
+			push_tiles(tr, l, slot);
+			return;
+		}
+	doubt(tr, ip, "no frames lead from Sp to the caller's");
+}
+
+static void drop_below(struct truth *tr, struct level *l, u64 sp)
+{
+	while (l->nr && top_slot(l) < sp) {
+		l->nr--;
+		tr->checks.dropped++;
+	}
+}
+
+static void give_back(struct truth *tr, u64 ip)
+{
+	u64 sp = tr->t->regs.rbp;
+	struct level *l = top(tr);
+
+	tr->returned = true;
+	/* Into a frame that the code has pushed itself. */
+	if (sp < top_slot(l) && tiles(tr, sp, top_slot(l)))
+		push_tiles(tr, l, sp);
+	if (sp > top_slot(l))
+		drop_below(tr, l, sp);
+	if (top_slot(l) == sp) {
+		tr->checks.returns++;
+		l->nr--;
+		return;
+	}
+	doubt(tr, ip, "a return, not to the frame on top");
+	if (take_whole_stack(tr, l, sp))
+		l->nr--;
+}
+
+/*
+ * Sp is loaded: a thread goes on at a return address, or, after a safe call,
+ * inside of the function that owns the topmost frame.
+ */
+static void resumed(struct truth *tr, u64 ip)
+{
+	struct level *l = top(tr);
+
+	tr->checks.resumed++;
+	l->suspended = false;
+	if (!take_whole_stack(tr, l, tr->t->regs.rbp))
+		doubt(tr, ip, "a thread is resumed, without a stack");
+	else if (tr->just_resumed)
+		l->nr--;
+}
+
+static bool is_reg(const ZydisDecodedOperand *op, ZydisRegister reg)
+{
+	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->reg.value == reg;
+}
+
+static void in_haskell(struct truth *tr, const struct code *c, u64 old_sp)
+{
+	u64 ip = tr->t->regs.rip, sp = tr->t->regs.rbp, word;
+	ZydisInstructionCategory cat = c->insn.meta.category;
+	u64 from = c->addr, section = c->section_start;
+	bool direct = c->op[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+	const struct code *to;
+
+	if (cat != ZYDIS_CATEGORY_UNCOND_BR && cat != ZYDIS_CATEGORY_COND_BR) {
+		if (is_reg(&c->op[0], ZYDIS_REGISTER_RBP) &&
+		    c->insn.mnemonic == ZYDIS_MNEMONIC_MOV) {
+			resumed(tr, c->addr);
+		} else if (sp != old_sp) {
+			tr->returned = false;
+			drop_below(tr, top(tr), sp);
+		}
+		return;
+	}
+	if (ip == c->addr + c->insn.length)
+		return;
+	if (ip == tr->run_return) {
+		pop_level(tr);
+		return;
+	}
+	tr->returned = false;
+	to = code_at(tr->t, ip);
+	if (to->frame && !direct && tracee_word(tr->t, sp, &word) &&
+	    word == ip)
+		give_back(tr, from);
+	else if (to->entry || to->section_start != section)
+		enter(tr, from);
+}
+
+/* A thread's stack, before the code that StgRun has called loads Sp. */
+static void start_haskell(struct truth *tr)
+{
+	struct level *l = push_level(tr, LEVEL_HASKELL);
+	u64 tso, stack, sp;
+
+	if (!tracee_word(tr->t, tr->t->regs.r13 + REG_TSO, &tso) ||
+	    !tracee_word(tr->t, tso + TSO_STACKOBJ, &stack) ||
+	    !tracee_word(tr->t, stack + STACK_SP, &sp) ||
+	    !take_whole_stack(tr, l, sp))
+		doubt(tr, tr->t->regs.rip, "StgRun without a thread");
+	tr->just_resumed = false;
+	tr->entered = true;
+}
+
+/*
+ * A signal handler returns to the restorer, whose system call ends the level:
+ * it leads back to where rsp was.
+ */
+static void leave_c(struct truth *tr)
+{
+	u64 sp = tr->t->regs.rsp;
+
+	while (tr->nr && top(tr)->kind != LEVEL_HASKELL) {
+		u64 last = top(tr)->slot;
+
+		if (top(tr)->kind == LEVEL_SIGNAL)
+			last += 8;
+		if (sp <= last)
+			break;
+		pop_level(tr);
+	}
+}
+
+static void call(struct truth *tr, const struct code *c)
+{
+	struct level *l;
+
+	if (top(tr)->kind == LEVEL_HASKELL)
+		tr->just_resumed = false;
+	l = push_level(tr, LEVEL_C);
+	l->slot = tr->t->regs.rsp;
+	l->ra = c->addr + c->insn.length;
+	tr->entered = true;
+}
+
+static void in_c(struct truth *tr, const struct code *c)
+{
+	ZydisInstructionCategory cat = c->insn.meta.category;
+
+	if (cat == ZYDIS_CATEGORY_CALL)
+		call(tr, c);
+	else if (cat == ZYDIS_CATEGORY_UNCOND_BR && c->addr >= tr->run &&
+		 c->addr < tr->run_return)
+		start_haskell(tr);
+	else
+		leave_c(tr);
+}
+
+static struct level *haskell_below(const struct truth *tr)
+{
+	size_t i;
+
+	for (i = tr->nr; i-- > 0;)
+		if (tr->levels[i].kind == LEVEL_HASKELL)
+			return &tr->levels[i];
+	return NULL;
+}
+
+static void signal_came(struct truth *tr, u64 interrupted)
+{
+	struct level *l = push_level(tr, LEVEL_SIGNAL);
+
+	l->slot = tr->t->regs.rsp;
+	l->interrupted = interrupted;
+	if (!tracee_word(tr->t, l->slot, &l->ra))
+		doubt(tr, interrupted, "a signal without a frame");
+}
+
+bool truth_step(struct truth *tr, const struct user_regs_struct *before)
+{
+	const struct code *c = code_at(tr->t, before->rip);
+
+	tr->entered = false;
+	if (tr->t->signalled)
+		signal_came(tr, before->rip);
+	else if (top(tr)->kind != LEVEL_HASKELL)
+		in_c(tr, c);
+	else if (c->insn.meta.category == ZYDIS_CATEGORY_CALL)
+		call(tr, c);
+	else
+		in_haskell(tr, c, before->rbp);
+	if (tr->t->regs.rip == tr->resume)
+		tr->just_resumed = true;
+	if (tr->t->regs.rip == tr->suspend && haskell_below(tr))
+		haskell_below(tr)->suspended = true;
+	return tr->nr > 0;
+}
+
+/* Between Haskell functions, with the lazy binding of shared objects. */
+static bool is_linker(const struct code *c)
+{
+	return (c->section && !strncmp(c->section, ".plt", 4)) ||
+	       !strncmp(c->name, "_dl_runtime_resolve", 19);
+}
+
+/* The handler has returned, and its return address is used up. */
+static bool in_restorer(const struct truth *tr, size_t level)
+{
+	const struct level *l = &tr->levels[level];
+
+	return level + 1 == tr->nr && l->kind == LEVEL_SIGNAL &&
+	       tr->t->regs.rsp > l->slot;
+}
+
+size_t truth_chain(const struct truth *tr, u64 *chain, size_t cap)
+{
+	size_t level, i, n = 0;
+
+	for (level = tr->nr; level-- > 0;) {
+		const struct level *l = &tr->levels[level];
+
+		if (l->kind != LEVEL_HASKELL) {
+			if (n < cap && !in_restorer(tr, level))
+				chain[n++] = l->ra;
+			if (n < cap && l->kind == LEVEL_SIGNAL)
+				chain[n++] = l->interrupted;
+			continue;
+		}
+		for (i = l->nr; i-- > 0 && n < cap; n++)
+			chain[n] = l->frames[i].ra;
+	}
+	return n;
+}
+
+static enum state haskell_state(const struct truth *tr, const struct code *c)
+{
+	u64 sp = tr->t->regs.rbp, caller = top_slot(top(tr));
+	static const struct {
+		const char *start;
+		enum state state;
+	} rts[] = {
+		{ "stg_ap_", STATE_APPLY },
+		{ "stg_", STATE_RTS_HASKELL },
+		{ "__stg_", STATE_RTS_HASKELL },
+	};
+	size_t i;
+
+	if (is_linker(c))
+		return STATE_LINKER;
+	for (i = 0; i < ARRAY_SIZE(rts); i++)
+		if (!strncmp(c->name, rts[i].start, strlen(rts[i].start)))
+			return rts[i].state;
+	if (tr->entered)
+		return STATE_ENTRY;
+	if (tr->returned)
+		return STATE_RETURNED;
+	if (sp == caller)
+		return STATE_SP_AT_CALLER;
+	return tiles((struct truth *)tr, sp, caller) ? STATE_OWN_FRAME :
+		STATE_SP_MOVED;
+}
+
+enum state truth_state(const struct truth *tr)
+{
+	const struct code *c = code_at(tr->t, tr->t->regs.rip);
+	const struct level *h;
+	size_t i;
+
+	if (c->addr >= tr->run && c->addr < tr->run_return + STGRETURN_BYTES)
+		return STATE_STGRUN;
+	if (top(tr)->kind == LEVEL_HASKELL)
+		return haskell_state(tr, c);
+	for (i = tr->nr; i-- > 0 && tr->levels[i].kind != LEVEL_HASKELL;)
+		if (tr->levels[i].kind == LEVEL_SIGNAL)
+			return STATE_SIGNAL;
+	if (tr->entered)
+		return STATE_C_ENTRY;
+	if (c->insn.meta.category == ZYDIS_CATEGORY_RET)
+		return STATE_C_END;
+	if (c->insn.meta.category == ZYDIS_CATEGORY_PUSH ||
+	    c->insn.meta.category == ZYDIS_CATEGORY_POP ||
+	    is_reg(&c->op[0], ZYDIS_REGISTER_RSP))
+		return STATE_C_FRAME;
+	h = haskell_below(tr);
+	if (!h)
+		return STATE_C_RTS;
+	return h->suspended ? STATE_C_SUSPENDED : STATE_C_UNSAFE;
+}
+
+/* Outermost last; the stack pointer of a frame is its callee's CFA. */
+static int add_base(Dwfl_Frame *frame, void *arg)
+{
+	struct truth *tr = arg;
+	Dwarf_Addr pc;
+	Dwarf_Word sp;
+	bool exact;
+	struct level *l;
+
+	if (!dwfl_frame_pc(frame, &pc, &exact) ||
+	    dwfl_frame_reg(frame, 7, &sp))
+		return DWARF_CB_ABORT;
+	if (!pc)
+		return DWARF_CB_OK;
+	l = push_level(tr, LEVEL_C);
+	l->slot = sp - 8;
+	l->ra = pc;
+	return DWARF_CB_OK;
+}
+
+struct truth *truth_start(struct tracee *t, Dwfl *dwfl)
+{
+	struct truth *tr = calloc(1, sizeof(*tr));
+	const char *name;
+	size_t i;
+
+	if (!tr)
+		err(1, "no memory");
+	tr->t = t;
+	tr->run = code_symbol("StgRun");
+	tr->run_return = code_symbol("StgReturn");
+	tr->suspend = code_symbol("suspendThread");
+	tr->resume = code_symbol("resumeThread");
+	if (!tr->run || !tr->run_return || !tr->suspend || !tr->resume)
+		errx(1, "the program has no symbols of GHC's run-time system");
+	if (!dwfl_attach_state(dwfl, NULL, t->pid, &thread_callbacks, t))
+		errx(1, "cannot unwind: %s", dwfl_errmsg(-1));
+	dwfl_getthread_frames(dwfl, t->tid, add_base, tr);
+	for (i = 0; i < tr->nr / 2; i++) {
+		struct level other = tr->levels[i];
+
+		tr->levels[i] = tr->levels[tr->nr - 1 - i];
+		tr->levels[tr->nr - 1 - i] = other;
+	}
+	name = tr->nr ? code_at(t, tr->levels[0].ra)->name : "";
+	if (!strncmp(name, "_start", 6) || strstr(name, "clone"))
+		return tr;
+	errx(1, "libdw does not get from StgRun to the thread's start, only to %s",
+	     name);
+}
