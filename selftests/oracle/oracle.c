@@ -12,6 +12,8 @@
 
 #include "judge.h"
 
+#define MAX_TRIES	100
+
 struct options {
 	unsigned long steps;
 	unsigned long passes;
@@ -24,7 +26,8 @@ static void usage(FILE *f)
 {
 	fputs("Usage: oracle [OPTION]... PROGRAM [ARGUMENT]...\n"
 	      "Step a program and compare the stack that hsunwind finds at every instruction\n"
-	      "with the true one. The first thread that gets to StgRun is stepped.\n"
+	      "with the true one. The first thread that gets to StgRun is stepped, then, if it\n"
+	      "ends or sleeps, the next one.\n"
 	      "\n"
 	      "  --steps N          instructions (200000), or until the thread ends\n"
 	      "  --passes N         let StgRun be called N times first (0)\n"
@@ -123,12 +126,42 @@ static bool verdict(const struct options *opt, const struct judge *j,
 	return good;
 }
 
+/*
+ * Steps one thread after the other, each from a call of StgRun with nothing but
+ * C code below up to its end, or until it sleeps.
+ */
+static unsigned long step_all(const struct options *opt, struct tracee *t,
+			      struct judge *j, Dwfl *dwfl,
+			      struct truth_checks *checks)
+{
+	u64 run = code_symbol("StgRun");
+	unsigned long n = 0, tries = 0;
+
+	do {
+		struct truth *truth = truth_start(t, dwfl);
+
+		if (!truth && ++tries == MAX_TRIES)
+			errx(1, "StgRun is never called from C code alone");
+		while (truth && n < opt->steps) {
+			struct user_regs_struct before = t->regs;
+
+			judge_step(j, truth);
+			n++;
+			if (!tracee_step(t) || !truth_step(truth, &before))
+				break;
+		}
+		if (truth)
+			truth_end(truth, checks);
+	} while (n < opt->steps && !t->exited && tracee_run_to(t, run, 0));
+	return n;
+}
+
 int main(int argc, char **argv)
 {
 	struct options opt = {
 		.steps = 200000, .bar = { 99.99, 99.9 },
 	};
-	struct truth *truth;
+	struct truth_checks checks = { 0 };
 	struct judge *judge;
 	struct tracee t;
 	unsigned long n;
@@ -140,21 +173,13 @@ int main(int argc, char **argv)
 	tracee_start(&t, argv + optind);
 	dwfl = code_init(&t);
 	if (!tracee_run_to(&t, code_symbol("StgRun"), opt.passes))
-		errx(1, "the program ended before StgRun was called %lu times",
+		errx(1, "the program did not call StgRun %lu times",
 		     opt.passes + 1);
 	if (!opt.ticker)
 		tracee_hold(&t, "ghc_ticker");
 	judge = judge_create(&t, opt.stripped);
-	truth = truth_start(&t, dwfl);
-	judge_step(judge, truth);
-	for (n = 1; n < opt.steps; n++) {
-		struct user_regs_struct before = t.regs;
-
-		if (!tracee_step(&t) || !truth_step(truth, &before))
-			break;
-		judge_step(judge, truth);
-	}
-	good = verdict(&opt, judge, truth_checks(truth), n);
+	n = step_all(&opt, &t, judge, dwfl, &checks);
+	good = verdict(&opt, judge, &checks, n);
 	tracee_kill(&t);
 	dwfl_end(dwfl);
 	return good ? 0 : 1;

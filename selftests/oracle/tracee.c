@@ -13,6 +13,7 @@
 #include <sys/personality.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #define NR_PAGES	4096u	/* cached, direct-mapped */
 #define MAX_KEPT	256u	/* ranges of memory that never change */
 #define MAX_HELD	16u	/* threads */
+#define MAX_ALARMS	3	/* seconds that a thread may sleep */
 #define INT3		0xcc
 #define RED_ZONE	128	/* bytes */
 
@@ -37,6 +39,7 @@ struct tracee_memory {
 	} kept[MAX_KEPT];
 	unsigned int nr_kept;
 	u64 step;
+	int fd;			/* of /proc/PID/mem */
 	pid_t held[MAX_HELD];
 	unsigned int nr_held;
 };
@@ -58,19 +61,13 @@ static u64 auxv(pid_t pid, u64 type)
 	return value;
 }
 
-static unsigned char poke(struct tracee *t, pid_t tid, u64 addr,
-			  unsigned char byte)
+/* Works whether a thread is stopped or not. */
+static unsigned char poke(struct tracee *t, u64 addr, unsigned char byte)
 {
 	unsigned char old;
-	long word;
 
-	errno = 0;
-	word = ptrace(PTRACE_PEEKTEXT, tid, (void *)addr, NULL);
-	if (errno)
-		err(1, "cannot read the code at %#llx", addr);
-	old = word & 0xff;
-	word = (word & ~0xffl) | byte;
-	if (ptrace(PTRACE_POKETEXT, tid, (void *)addr, (void *)word))
+	if (pread(t->memory->fd, &old, 1, (off_t)addr) != 1 ||
+	    pwrite(t->memory->fd, &byte, 1, (off_t)addr) != 1)
 		err(1, "cannot set a breakpoint at %#llx", addr);
 	t->memory->page[addr / PAGE % NR_PAGES].addr = 0;
 	return old;
@@ -104,23 +101,33 @@ static void other_stopped(struct tracee *t, pid_t tid, int status)
 	cont(tid, sig);
 }
 
+/* Only there to interrupt waitpid(). */
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
 /*
  * Waits for one thread, or for any (0) that runs into a breakpoint, and serves
- * the others meanwhile.
+ * the others meanwhile. Returns 0 if that ends, or sleeps.
  */
 static pid_t wait_for(struct tracee *t, pid_t tid, int *status)
 {
+	unsigned int alarms = 0;
 	pid_t got;
 
 	for (;;) {
 		got = waitpid(-1, status, __WALL);
 		if (got < 0) {
-			if (errno == EINTR)
-				continue;
+			t->exited = errno != EINTR;
+			if (t->exited || ++alarms == MAX_ALARMS)
+				return 0;
+			continue;
+		}
+		if (got == t->pid && !WIFSTOPPED(*status)) {
+			t->exited = true;
 			return 0;
 		}
-		if (got == t->pid && !WIFSTOPPED(*status))
-			return 0;
 		if (got == tid)
 			return WIFSTOPPED(*status) ? got : 0;
 		if (!tid && WIFSTOPPED(*status) &&
@@ -145,33 +152,41 @@ static void set_ip(struct tracee *t, pid_t tid, u64 ip)
 
 bool tracee_run_to(struct tracee *t, u64 addr, unsigned long passes)
 {
-	pid_t tid = t->tid ? t->tid : t->pid;
-	unsigned char byte = poke(t, tid, addr, INT3);
+	unsigned char byte = poke(t, addr, INT3);
 	int status;
+	pid_t tid;
 
 	for (;;) {
+		if (t->tid)
+			cont(t->tid, t->signal);
 		t->tid = 0;
-		cont(tid, 0);
 		tid = wait_for(t, 0, &status);
-		if (!tid)
+		if (!tid) {
+			if (!t->exited)
+				poke(t, addr, byte);
 			return false;
+		}
+		t->tid = tid;
+		t->signal = 0;
 		get_regs(t, tid);
 		if (t->regs.rip != addr + 1)
 			continue;
 		set_ip(t, tid, addr);
-		poke(t, tid, addr, byte);
-		t->tid = tid;
+		poke(t, addr, byte);
 		t->memory->step++;
 		if (!passes--)
 			return true;
 		if (!tracee_step(t))
 			return false;
-		poke(t, tid, addr, INT3);
+		poke(t, addr, INT3);
 	}
 }
 
 void tracee_start(struct tracee *t, char **argv)
 {
+	const struct itimerval every = { { 1, 0 }, { 1, 0 } };
+	struct sigaction sa = { .sa_handler = on_alarm };
+	char path[64];
 	u64 entry;
 	int status;
 
@@ -190,6 +205,13 @@ void tracee_start(struct tracee *t, char **argv)
 	}
 	if (waitpid(t->pid, &status, 0) != t->pid || !WIFSTOPPED(status))
 		errx(1, "%s did not start", argv[0]);
+	t->tid = t->pid;
+	snprintf(path, sizeof(path), "/proc/%d/mem", t->pid);
+	t->memory->fd = open(path, O_RDWR | O_CLOEXEC);
+	if (t->memory->fd < 0)
+		err(1, "cannot open %s", path);
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &every, NULL);
 	if (ptrace(PTRACE_SETOPTIONS, t->pid, NULL,
 		   (void *)(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE)))
 		err(1, "cannot trace %s", argv[0]);
@@ -251,7 +273,7 @@ bool tracee_step(struct tracee *t)
 		if (ptrace(PTRACE_SINGLESTEP, t->tid, NULL,
 			   (void *)(long)given) ||
 		    !wait_for(t, t->tid, &status)) {
-			t->exited = true;
+			t->tid = 0;
 			return false;
 		}
 		get_regs(t, t->tid);
@@ -270,6 +292,7 @@ void tracee_kill(struct tracee *t)
 	kill(t->pid, SIGKILL);
 	while (waitpid(-1, &status, __WALL) > 0)
 		;
+	close(t->memory->fd);
 	free(t->memory);
 }
 

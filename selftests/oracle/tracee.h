@@ -17,7 +17,7 @@ struct tracee_memory;
  * @regs: registers of the thread that stopped last.
  * @signal: signal that this thread gets with its next step, 0: none.
  * @signalled: the last step was no instruction, but the call of a handler.
- * @exited: the process, or the stepped thread, has ended.
+ * @exited: the process has ended.
  *
  * The rest is private.
  */
@@ -51,7 +51,7 @@ void tracee_start(struct tracee *t, char **argv);
  *
  * From then on, @t->tid is the thread that got there.
  *
- * Return: false if the program ended first.
+ * Return: false if the program ended first, or sleeps.
  */
 bool tracee_run_to(struct tracee *t, u64 addr, unsigned long passes);
 
@@ -66,7 +66,7 @@ void tracee_hold(struct tracee *t, const char *name);
  * tracee_step() - let the thread execute one instruction
  * @t: the program; @t->regs is updated. Other threads run meanwhile.
  *
- * Return: false if it has ended.
+ * Return: false if it has ended, or sleeps: @t->tid is then 0.
  */
 bool tracee_step(struct tracee *t);
 

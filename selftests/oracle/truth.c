@@ -60,11 +60,6 @@ struct truth {
 	struct truth_checks checks;
 };
 
-const struct truth_checks *truth_checks(const struct truth *truth)
-{
-	return &truth->checks;
-}
-
 /*
  * The C code below StgRun is libdw's to unwind, from what the registers are
  * after StgRun's return: its CFI is not right at its first instruction.
@@ -532,10 +527,17 @@ static int add_base(Dwfl_Frame *frame, void *arg)
 	return DWARF_CB_OK;
 }
 
+static bool is_bottom(struct tracee *t, u64 ra)
+{
+	const char *name = code_at(t, ra)->name;
+
+	return !strncmp(name, "_start", 6) || strstr(name, "clone");
+}
+
 struct truth *truth_start(struct tracee *t, Dwfl *dwfl)
 {
 	struct truth *tr = calloc(1, sizeof(*tr));
-	const char *name;
+	static bool attached;
 	size_t i;
 
 	if (!tr)
@@ -547,8 +549,10 @@ struct truth *truth_start(struct tracee *t, Dwfl *dwfl)
 	tr->resume = code_symbol("resumeThread");
 	if (!tr->run || !tr->run_return || !tr->suspend || !tr->resume)
 		errx(1, "the program has no symbols of GHC's run-time system");
-	if (!dwfl_attach_state(dwfl, NULL, t->pid, &thread_callbacks, t))
+	if (!attached &&
+	    !dwfl_attach_state(dwfl, NULL, t->pid, &thread_callbacks, t))
 		errx(1, "cannot unwind: %s", dwfl_errmsg(-1));
+	attached = true;
 	dwfl_getthread_frames(dwfl, t->tid, add_base, tr);
 	for (i = 0; i < tr->nr / 2; i++) {
 		struct level other = tr->levels[i];
@@ -556,9 +560,21 @@ struct truth *truth_start(struct tracee *t, Dwfl *dwfl)
 		tr->levels[i] = tr->levels[tr->nr - 1 - i];
 		tr->levels[tr->nr - 1 - i] = other;
 	}
-	name = tr->nr ? code_at(t, tr->levels[0].ra)->name : "";
-	if (!strncmp(name, "_start", 6) || strstr(name, "clone"))
+	if (tr->nr && is_bottom(t, tr->levels[0].ra))
 		return tr;
-	errx(1, "libdw does not get from StgRun to the thread's start, only to %s",
-	     name);
+	truth_end(tr, &tr->checks);
+	return NULL;
+}
+
+void truth_end(struct truth *tr, struct truth_checks *sum)
+{
+	sum->returns += tr->checks.returns;
+	sum->entries += tr->checks.entries;
+	sum->dropped += tr->checks.dropped;
+	sum->resumed += tr->checks.resumed;
+	sum->doubts += tr->checks.doubts;
+	while (tr->nr)
+		pop_level(tr);
+	free(tr->levels);
+	free(tr);
 }

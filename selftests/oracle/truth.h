@@ -18,6 +18,23 @@
 
 struct truth;
 
+/**
+ * struct truth_checks - does the truth deserve its name?
+ * @returns: returns that found their frame on top.
+ * @entries: jumps to entries, with frames found on the stack.
+ * @dropped: frames that were never returned to: exceptions.
+ * @resumed: times that Sp was loaded from memory.
+ * @doubts: what could not be explained; must be 0. Each is reported when it
+ *	happens, and the truth is then taken from the stack anew.
+ */
+struct truth_checks {
+	unsigned long returns;
+	unsigned long entries;
+	unsigned long dropped;
+	unsigned long resumed;
+	unsigned long doubts;
+};
+
 /* What the program is doing, for the account of exactness. */
 #define STATES(X)							\
 	X(ENTRY, "first instruction of Haskell code")			\
@@ -51,9 +68,16 @@ enum state {
  *	code on its stack.
  * @dwfl: session of libdwfl, which unwinds that C code.
  *
- * Return: NULL if there is Haskell code below already.
+ * Return: NULL if there is something else below.
  */
 struct truth *truth_start(struct tracee *t, Dwfl *dwfl);
+
+/**
+ * truth_end() - no more to be followed
+ * @truth: the truth.
+ * @sum: its checks are added here.
+ */
+void truth_end(struct truth *truth, struct truth_checks *sum);
 
 /**
  * truth_step() - follow one instruction, or the call of a signal handler
@@ -76,24 +100,5 @@ size_t truth_chain(const struct truth *truth, u64 *chain, size_t cap);
 
 /* What the thread is about to do. */
 enum state truth_state(const struct truth *truth);
-
-/**
- * struct truth_checks - does the truth deserve its name?
- * @returns: returns that found their frame on top.
- * @entries: jumps to entries, with frames found on the stack.
- * @dropped: frames that were never returned to: exceptions.
- * @resumed: times that Sp was loaded from memory.
- * @doubts: what could not be explained; must be 0. Each is reported when it
- *	happens, and the truth is then taken from the stack anew.
- */
-struct truth_checks {
-	unsigned long returns;
-	unsigned long entries;
-	unsigned long dropped;
-	unsigned long resumed;
-	unsigned long doubts;
-};
-
-const struct truth_checks *truth_checks(const struct truth *truth);
 
 #endif /* ORACLE_TRUTH_H */
