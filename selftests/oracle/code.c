@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "code.h"
 
+#include <dwarf.h>
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,46 @@ u64 code_symbol(const char *name)
 
 	dwfl_getmodules(dwfl, search_module, &s, 0);
 	return s.addr;
+}
+
+/*
+ * Start of a row of .eh_frame. The first one of a function says that the return
+ * address is at rsp.
+ */
+static u64 row_start(Dwarf_CFI *cfi, u64 addr, bool *first)
+{
+	Dwarf_Addr start = 0, end;
+	Dwarf_Frame *frame;
+	Dwarf_Op *ops;
+	bool signal;
+	size_t nr;
+
+	if (dwarf_cfi_addrframe(cfi, addr, &frame))
+		return 0;
+	if (dwarf_frame_info(frame, &start, &end, &signal) < 0 ||
+	    dwarf_frame_cfa(frame, &ops, &nr))
+		start = 0;
+	*first = start && nr == 1 && ops[0].atom == DW_OP_bregx &&
+		ops[0].number == 7 && ops[0].number2 == 8;
+	free(frame);
+	return start;
+}
+
+u64 code_function_start(u64 addr)
+{
+	Dwfl_Module *mod = dwfl_addrmodule(dwfl, addr);
+	bool first = false;
+	Dwarf_Addr bias;
+	Dwarf_CFI *cfi;
+	u64 start;
+
+	cfi = mod ? dwfl_module_eh_cfi(mod, &bias) : NULL;
+	if (!cfi)
+		return 0;
+	start = row_start(cfi, addr - bias, &first);
+	while (start && !first)
+		start = row_start(cfi, start - 1, &first);
+	return start ? start + bias : 0;
 }
 
 bool frame_words(struct tracee *t, u64 slot, u64 *ra, u64 *words)

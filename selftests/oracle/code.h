@@ -72,6 +72,14 @@ const struct code *code_at(struct tracee *t, u64 addr);
 u64 code_symbol(const char *name);
 
 /**
+ * code_function_start() - start of a C function, by its CFI
+ * @addr: an address of it.
+ *
+ * Return: 0 if it has no CFI.
+ */
+u64 code_function_start(u64 addr);
+
+/**
  * frame_words() - size of a frame on a Haskell stack
  * @t: the program.
  * @slot: address of its return address.

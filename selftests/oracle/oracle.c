@@ -134,7 +134,6 @@ static unsigned long step_all(const struct options *opt, struct tracee *t,
 			      struct judge *j, Dwfl *dwfl,
 			      struct truth_checks *checks)
 {
-	u64 run = code_symbol("StgRun");
 	unsigned long n = 0, tries = 0;
 
 	do {
@@ -152,7 +151,7 @@ static unsigned long step_all(const struct options *opt, struct tracee *t,
 		}
 		if (truth)
 			truth_end(truth, checks);
-	} while (n < opt->steps && !t->exited && tracee_run_to(t, run, 0));
+	} while (n < opt->steps && !t->exited && tracee_run_to(t, truth_stgrun(), 0));
 	return n;
 }
 
@@ -172,7 +171,10 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	tracee_start(&t, argv + optind);
 	dwfl = code_init(&t);
-	if (!tracee_run_to(&t, code_symbol("StgRun"), opt.passes))
+	if (!truth_stgrun())
+		errx(1, "%s has no symbol StgReturn: it is no Haskell program, or stripped",
+		     argv[optind]);
+	if (!tracee_run_to(&t, truth_stgrun(), opt.passes))
 		errx(1, "the program did not call StgRun %lu times",
 		     opt.passes + 1);
 	if (!opt.ticker)

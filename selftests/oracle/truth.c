@@ -527,40 +527,40 @@ static int add_base(Dwfl_Frame *frame, void *arg)
 	return DWARF_CB_OK;
 }
 
-static bool is_bottom(struct tracee *t, u64 ra)
+u64 truth_stgrun(void)
 {
-	const char *name = code_at(t, ra)->name;
-
-	return !strncmp(name, "_start", 6) || strstr(name, "clone");
+	return code_function_start(code_symbol("StgReturn") - 1);
 }
 
 struct truth *truth_start(struct tracee *t, Dwfl *dwfl)
 {
 	struct truth *tr = calloc(1, sizeof(*tr));
 	static bool attached;
+	bool bottom;
 	size_t i;
 
 	if (!tr)
 		err(1, "no memory");
 	tr->t = t;
-	tr->run = code_symbol("StgRun");
+	tr->run = truth_stgrun();
 	tr->run_return = code_symbol("StgReturn");
 	tr->suspend = code_symbol("suspendThread");
 	tr->resume = code_symbol("resumeThread");
-	if (!tr->run || !tr->run_return || !tr->suspend || !tr->resume)
-		errx(1, "the program has no symbols of GHC's run-time system");
+	if (!tr->suspend || !tr->resume)
+		errx(1, "GHC's run-time system has no symbols");
 	if (!attached &&
 	    !dwfl_attach_state(dwfl, NULL, t->pid, &thread_callbacks, t))
 		errx(1, "cannot unwind: %s", dwfl_errmsg(-1));
 	attached = true;
-	dwfl_getthread_frames(dwfl, t->tid, add_base, tr);
+	/* Fails at code without CFI: at Haskell code. */
+	bottom = !dwfl_getthread_frames(dwfl, t->tid, add_base, tr);
 	for (i = 0; i < tr->nr / 2; i++) {
 		struct level other = tr->levels[i];
 
 		tr->levels[i] = tr->levels[tr->nr - 1 - i];
 		tr->levels[tr->nr - 1 - i] = other;
 	}
-	if (tr->nr && is_bottom(t, tr->levels[0].ra))
+	if (tr->nr && bottom)
 		return tr;
 	truth_end(tr, &tr->checks);
 	return NULL;

@@ -63,6 +63,14 @@ enum state {
 #undef STATE_ENUM
 
 /**
+ * truth_stgrun() - where to start
+ *
+ * Return: address of StgRun. It has no symbol in shared objects, but StgReturn
+ * has, which is the end of the same function.
+ */
+u64 truth_stgrun(void);
+
+/**
  * truth_start() - begin where a thread is about to call StgRun
  * @t: the program, stopped at StgRun's first instruction, with nothing but C
  *	code on its stack.
