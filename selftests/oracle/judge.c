@@ -12,7 +12,7 @@
 
 #define MAX_CHAIN	65536
 #define MAX_PLACES	4096	/* of code with a chain that is not exact */
-#define SHOWN_PLACES	(getenv("ORACLE_SCANNED") ? 4000 : 25)
+#define SHOWN_PLACES	25
 #define SHOWN_FRAMES	6	/* around the first difference */
 
 enum verdict { EXACT, SHORTER, WRONG, VERDICT_NR };
@@ -40,7 +40,8 @@ struct judge {
 	unsigned int nr_sources;
 	unsigned long count[SOURCE_NR][STATE_NR][VERDICT_NR];
 	unsigned long scanned[SOURCE_NR];
-	bool was_scanned;
+	bool list_scanned;
+	bool was_scanned;	/* the caller, in the walk just made */
 	unsigned long differ;	/* the sources, among themselves */
 	struct place places[MAX_PLACES];
 	size_t nr_places;
@@ -49,7 +50,8 @@ struct judge {
 	size_t nr_found[SOURCE_NR];
 };
 
-struct judge *judge_create(struct tracee *t, const char *stripped)
+struct judge *judge_create(struct tracee *t, const char *stripped,
+			   bool list_scanned)
 {
 	struct judge *j = calloc(1, sizeof(*j));
 	struct hsu_error error;
@@ -58,6 +60,7 @@ struct judge *judge_create(struct tracee *t, const char *stripped)
 	if (!j)
 		err(1, "no memory");
 	j->t = t;
+	j->list_scanned = list_scanned;
 	j->nr_sources = stripped ? SOURCE_NR : 1;
 	for (s = 0; s < j->nr_sources; s++) {
 		j->maps[s].pid = t->pid;
@@ -197,7 +200,7 @@ void judge_step(struct judge *j, const struct truth *truth)
 		else if (same == found && stop != HSUNWIND_STOP_COMPLETE)
 			v = SHORTER;
 		j->count[s][state][v]++;
-		if (v != EXACT || (getenv("ORACLE_SCANNED") && j->was_scanned))
+		if (v != EXACT || (j->list_scanned && j->was_scanned))
 			note_place(j, s, v, stop, state, n, same);
 	}
 	if (j->nr_sources == SOURCE_NR &&
@@ -246,8 +249,8 @@ void judge_report(const struct judge *j)
 {
 	static struct place places[MAX_PLACES];
 	unsigned long wrong;
+	size_t i, shown;
 	unsigned int s;
-	size_t i;
 
 	for (s = 0; s < j->nr_sources; s++) {
 		report_states(j, s);
@@ -259,7 +262,8 @@ void judge_report(const struct judge *j)
 		printf("# %lu times the two differ\n", j->differ);
 	memcpy(places, j->places, sizeof(places));
 	qsort(places, j->nr_places, sizeof(*places), by_count);
-	for (i = 0; i < j->nr_places && i < SHOWN_PLACES; i++) {
+	shown = j->list_scanned ? MAX_PLACES : SHOWN_PLACES;
+	for (i = 0; i < j->nr_places && i < shown; i++) {
 		const struct place *p = &places[i];
 		const struct code *c = code_at(j->t, p->addr);
 

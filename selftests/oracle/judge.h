@@ -18,8 +18,10 @@ struct judge;
  * judge_create() - get ready
  * @t: the program, with all its files mapped.
  * @stripped: folder with stripped copies of some of these files, or NULL.
+ * @list_scanned: also report where a caller had to be searched for.
  */
-struct judge *judge_create(struct tracee *t, const char *stripped);
+struct judge *judge_create(struct tracee *t, const char *stripped,
+			   bool list_scanned);
 
 /**
  * judge_step() - compare where the program is now
@@ -37,13 +39,12 @@ void judge_report(const struct judge *j);
 /**
  * judge_share() - share of the instructions with the true chain
  * @j: the judge.
- * @source: what the program was described by.
+ * @s: what described the program.
  * @wrong: out: number of instructions with a wrong chain. Others that are not
  *	exact had a shorter one, with a stop reason.
  *
  * Return: per cent.
  */
-double judge_share(const struct judge *j, enum source source,
-		   unsigned long *wrong);
+double judge_share(const struct judge *j, enum source s, unsigned long *wrong);
 
 #endif /* ORACLE_JUDGE_H */

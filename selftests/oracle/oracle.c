@@ -18,6 +18,7 @@ struct options {
 	unsigned long steps;
 	unsigned long passes;
 	const char *stripped;
+	bool scanned;
 	bool ticker;
 	double bar[SOURCE_NR];
 };
@@ -32,6 +33,7 @@ static void usage(FILE *f)
 	      "  --steps N          instructions (200000), or until the thread ends\n"
 	      "  --passes N         let StgRun be called N times first (0)\n"
 	      "  --stripped FOLDER  also describe the program by the stripped copies in there\n"
+	      "  --scanned          list every place whose caller was searched for\n"
 	      "  --ticker           let GHC's timer thread run: at this speed it switches\n"
 	      "                     threads all the time\n"
 	      "  --bar PERCENT      exact chains wanted (99.99)\n"
@@ -63,11 +65,12 @@ static double percent(const char *text)
 
 static void parse(struct options *opt, int argc, char **argv)
 {
-	enum { STEPS = 256, PASSES, STRIPPED, TICKER, BAR, BAR_STRIPPED };
+	enum { STEPS = 256, PASSES, STRIPPED, SCANNED, TICKER, BAR, BAR_STRIPPED };
 	static const struct option longopts[] = {
 		{ "steps", required_argument, NULL, STEPS },
 		{ "passes", required_argument, NULL, PASSES },
 		{ "stripped", required_argument, NULL, STRIPPED },
+		{ "scanned", no_argument, NULL, SCANNED },
 		{ "ticker", no_argument, NULL, TICKER },
 		{ "bar", required_argument, NULL, BAR },
 		{ "bar-stripped", required_argument, NULL, BAR_STRIPPED },
@@ -86,6 +89,9 @@ static void parse(struct options *opt, int argc, char **argv)
 			break;
 		case STRIPPED:
 			opt->stripped = optarg;
+			break;
+		case SCANNED:
+			opt->scanned = true;
 			break;
 		case TICKER:
 			opt->ticker = true;
@@ -114,9 +120,10 @@ static bool verdict(const struct options *opt, const struct judge *j,
 	bool good = true;
 	unsigned int s;
 
-	printf("# %lu instructions; the true stack: %lu entries, %lu returns, %lu frames dropped, %lu times resumed, %lu doubts\n",
-	       steps, checks->entries, checks->returns, checks->dropped,
-	       checks->resumed, checks->doubts);
+	printf("# %lu instructions; the true stack: %lu entries, %lu returns, ",
+	       steps, checks->entries, checks->returns);
+	printf("%lu frames dropped, %lu times resumed, %lu doubts\n",
+	       checks->dropped, checks->resumed, checks->doubts);
 	judge_report(j);
 	if (checks->doubts || !checks->returns)
 		good = false;
@@ -179,7 +186,7 @@ int main(int argc, char **argv)
 		     opt.passes + 1);
 	if (!opt.ticker)
 		tracee_hold(&t, "ghc_ticker");
-	judge = judge_create(&t, opt.stripped);
+	judge = judge_create(&t, opt.stripped, opt.scanned);
 	n = step_all(&opt, &t, judge, dwfl, &checks);
 	good = verdict(&opt, judge, &checks, n);
 	tracee_kill(&t);

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cstack.h"
+
 #define MAX_ARGS	4096u	/* words on the Haskell stack at an entry */
 #define MAX_FRAMES	(1u << 20)
+#define MAX_C_FRAMES	256
 #define SHOWN_DOUBTS	20
 #define STGRETURN_BYTES	45
 
@@ -58,47 +61,6 @@ struct truth {
 	bool entered;		/* the last instruction led to an entry */
 	bool returned;		/* Sp is still where a return has left it */
 	struct truth_checks checks;
-};
-
-/*
- * The C code below StgRun is libdw's to unwind, from what the registers are
- * after StgRun's return: its CFI is not right at its first instruction.
- */
-static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread)
-{
-	struct tracee *t = arg;
-
-	(void)dwfl;
-	if (*thread)
-		return 0;
-	*thread = t;
-	return t->tid;
-}
-
-static bool read_word(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *arg)
-{
-	(void)dwfl;
-	return tracee_read(arg, addr, word, sizeof(*word));
-}
-
-static bool set_registers(Dwfl_Thread *thread, void *arg)
-{
-	const struct tracee *t = arg;
-	const struct user_regs_struct *r = &t->regs;
-	Dwarf_Word regs[17] = {
-		r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp,
-		r->rsp + 8, r->r8, r->r9, r->r10, r->r11, r->r12, r->r13,
-		r->r14, r->r15,
-	};
-
-	return read_word(NULL, r->rsp, &regs[16], arg) &&
-	       dwfl_thread_state_registers(thread, 0, 17, regs);
-}
-
-static const Dwfl_Thread_Callbacks thread_callbacks = {
-	.next_thread = next_thread,
-	.memory_read = read_word,
-	.set_initial_registers = set_registers,
 };
 
 static struct level *top(const struct truth *tr)
@@ -507,26 +469,6 @@ enum state truth_state(const struct truth *tr)
 	return h->suspended ? STATE_C_SUSPENDED : STATE_C_UNSAFE;
 }
 
-/* Outermost last; the stack pointer of a frame is its callee's CFA. */
-static int add_base(Dwfl_Frame *frame, void *arg)
-{
-	struct truth *tr = arg;
-	Dwarf_Addr pc;
-	Dwarf_Word sp;
-	bool exact;
-	struct level *l;
-
-	if (!dwfl_frame_pc(frame, &pc, &exact) ||
-	    dwfl_frame_reg(frame, 7, &sp))
-		return DWARF_CB_ABORT;
-	if (!pc)
-		return DWARF_CB_OK;
-	l = push_level(tr, LEVEL_C);
-	l->slot = sp - 8;
-	l->ra = pc;
-	return DWARF_CB_OK;
-}
-
 u64 truth_stgrun(void)
 {
 	return code_function_start(code_symbol("StgReturn") - 1);
@@ -534,10 +476,10 @@ u64 truth_stgrun(void)
 
 struct truth *truth_start(struct tracee *t, Dwfl *dwfl)
 {
+	struct c_frame frames[MAX_C_FRAMES];
 	struct truth *tr = calloc(1, sizeof(*tr));
-	static bool attached;
-	bool bottom;
-	size_t i;
+	struct level *l;
+	size_t nr;
 
 	if (!tr)
 		err(1, "no memory");
@@ -548,19 +490,13 @@ struct truth *truth_start(struct tracee *t, Dwfl *dwfl)
 	tr->resume = code_symbol("resumeThread");
 	if (!tr->suspend || !tr->resume)
 		errx(1, "GHC's run-time system has no symbols");
-	if (!attached &&
-	    !dwfl_attach_state(dwfl, NULL, t->pid, &thread_callbacks, t))
-		errx(1, "cannot unwind: %s", dwfl_errmsg(-1));
-	attached = true;
-	/* Fails at code without CFI: at Haskell code. */
-	bottom = !dwfl_getthread_frames(dwfl, t->tid, add_base, tr);
-	for (i = 0; i < tr->nr / 2; i++) {
-		struct level other = tr->levels[i];
-
-		tr->levels[i] = tr->levels[tr->nr - 1 - i];
-		tr->levels[tr->nr - 1 - i] = other;
+	nr = c_stack(t, dwfl, frames, MAX_C_FRAMES);
+	while (nr--) {
+		l = push_level(tr, LEVEL_C);
+		l->slot = frames[nr].slot;
+		l->ra = frames[nr].ra;
 	}
-	if (tr->nr && bottom)
+	if (tr->nr)
 		return tr;
 	truth_end(tr, &tr->checks);
 	return NULL;
