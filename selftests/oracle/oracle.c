@@ -34,8 +34,8 @@ static void usage(FILE *f)
 	      "  --passes N         let StgRun be called N times first (0)\n"
 	      "  --stripped FOLDER  also describe the program by the stripped copies in there\n"
 	      "  --scanned          list every place whose caller was searched for\n"
-	      "  --ticker           let GHC's timer thread run: at this speed it switches\n"
-	      "                     threads all the time\n"
+	      "  --ticker           let GHC's timer tick in real time: at this speed the program\n"
+	      "                     does little else than handle that and switch threads\n"
 	      "  --bar PERCENT      exact chains wanted (99.99)\n"
 	      "  --bar-stripped P   the same with stripped files (99.9)\n"
 	      "\n"
@@ -184,6 +184,7 @@ int main(int argc, char **argv)
 	if (!tracee_run_to(&t, truth_stgrun(), opt.passes))
 		errx(1, "the program did not call StgRun %lu times",
 		     opt.passes + 1);
+	t.slow_ticks = !opt.ticker;
 	if (!opt.ticker)
 		tracee_hold(&t, "ghc_ticker");
 	judge = judge_create(&t, opt.stripped, opt.scanned);

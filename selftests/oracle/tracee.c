@@ -23,6 +23,7 @@
 #define MAX_KEPT	256u	/* ranges of memory that never change */
 #define MAX_HELD	16u	/* threads */
 #define MAX_ALARMS	3	/* seconds that a thread may sleep */
+#define KEPT_TICKS	64u	/* one of so many */
 #define INT3		0xcc
 #define RED_ZONE	128	/* bytes */
 
@@ -39,6 +40,7 @@ struct tracee_memory {
 	} kept[MAX_KEPT];
 	unsigned int nr_kept;
 	u64 step;
+	unsigned int ticks;	/* seen */
 	int fd;			/* of /proc/PID/mem */
 	pid_t held[MAX_HELD];
 	unsigned int nr_held;
@@ -262,6 +264,7 @@ static bool in_handler(const struct user_regs_struct *before,
 bool tracee_step(struct tracee *t)
 {
 	struct user_regs_struct before = t->regs;
+	bool stopped_early;
 	int status, given;
 
 	/*
@@ -278,8 +281,12 @@ bool tracee_step(struct tracee *t)
 		}
 		get_regs(t, t->tid);
 		t->signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
-	} while (status >> 16 || (t->signal && t->regs.rip == before.rip &&
-				  t->regs.rsp == before.rsp));
+		if (t->signal == SIGVTALRM && t->slow_ticks &&
+		    ++t->memory->ticks % KEPT_TICKS)
+			t->signal = 0;
+		stopped_early = WSTOPSIG(status) != SIGTRAP &&
+			t->regs.rip == before.rip && t->regs.rsp == before.rsp;
+	} while (status >> 16 || stopped_early);
 	t->signalled = given && in_handler(&before, &t->regs);
 	t->memory->step++;
 	return true;

@@ -17,6 +17,8 @@ struct tracee_memory;
  * @regs: registers of the thread that stopped last.
  * @signal: signal that this thread gets with its next step, 0: none.
  * @signalled: the last step was no instruction, but the call of a handler.
+ * @slow_ticks: give it only few of the ticks of GHC's timer: at this speed it
+ *	would do little else than handle them.
  * @exited: the process has ended.
  *
  * The rest is private.
@@ -27,6 +29,7 @@ struct tracee {
 	struct user_regs_struct regs;
 	int signal;
 	bool signalled;
+	bool slow_ticks;
 	bool exited;
 
 	/* private: */
