@@ -28,6 +28,7 @@ struct options {
 	bool verbose;
 	bool all;
 	bool no_debug;
+	const char *files;
 	unsigned long samples;
 	unsigned long interval;		/* milliseconds */
 	unsigned long max_frames;
@@ -128,6 +129,7 @@ static void print_registers(const struct user_regs_struct *r)
 struct stack {
 	struct hsu_thread thread;
 	enum hsunwind_stop stop;
+	bool scanned;
 	__u32 n;
 	__u64 *out;
 	__u8 *kinds;
@@ -147,7 +149,8 @@ static void print_stack(struct session *s, const struct stack *st)
 		for (i = 0; i < st->n; i++)
 			printf("%c 0x%llx\n", letter[st->kinds[i]],
 			       (unsigned long long)st->out[i]);
-		printf("E %s\n", hsu_stop_name(st->stop));
+		printf("E %s%s\n", hsu_stop_name(st->stop),
+		       st->scanned ? " scanned" : "");
 		return;
 	}
 	printf("thread %d:\n", st->thread.tid);
@@ -165,6 +168,7 @@ static int keep_stack(struct session *s, const struct hsu_thread *t,
 
 	st->thread = *t;
 	st->stop = walk_thread(s, t, &w);
+	st->scanned = w.scanned;
 	st->n = w.n;
 	st->out = malloc(w.n * sizeof(*st->out));
 	st->kinds = malloc(w.n);
@@ -255,6 +259,7 @@ static int run(const struct options *opt)
 		.maps = {
 			.pid = opt->pid,
 			.build_flags = opt->no_debug ? HSU_BUILD_NO_DEBUG : 0,
+			.folder = opt->files,
 		},
 	};
 	struct hsu_error err = { "" };
@@ -328,10 +333,13 @@ static void usage(FILE *f)
 	      "Print the Haskell and C stacks of all threads of a live process.\n"
 	      "\n"
 	      "  --raw            per thread T <tid>, then L|H|C 0x<address> per frame, leaf\n"
-	      "                   first (leaf, Haskell, C), then E <stop-reason>\n"
+	      "                   first (leaf, Haskell, C), then E <stop-reason>, with\n"
+	      "                   \"scanned\" behind it if a caller had to be searched for\n"
 	      "  --all            also frames of GHC's run-time system that are left out by\n"
 	      "                   default\n"
 	      "  --no-debug       ignore .debug_frame\n"
+	      "  --files FOLDER   read files that are there instead of the mapped ones that\n"
+	      "                   have the same name (stripped ones, for example)\n"
 	      "  --samples N      look N times, then print a summary of stop reasons\n"
 	      "  --interval MS    milliseconds between samples, on average (100)\n"
 	      "  --max-frames N   frames per stack (65536)\n"
@@ -369,11 +377,12 @@ static bool number(const char *text, unsigned long max, unsigned long *value)
 
 int main(int argc, char **argv)
 {
-	enum { RAW = 256, ALL, NO_DEBUG, SAMPLES, INTERVAL, MAX_FRAMES };
+	enum { RAW = 256, ALL, NO_DEBUG, FILES, SAMPLES, INTERVAL, MAX_FRAMES };
 	static const struct option longopts[] = {
 		{ "raw", no_argument, NULL, RAW },
 		{ "all", no_argument, NULL, ALL },
 		{ "no-debug", no_argument, NULL, NO_DEBUG },
+		{ "files", required_argument, NULL, FILES },
 		{ "samples", required_argument, NULL, SAMPLES },
 		{ "interval", required_argument, NULL, INTERVAL },
 		{ "max-frames", required_argument, NULL, MAX_FRAMES },
@@ -400,6 +409,9 @@ int main(int argc, char **argv)
 			break;
 		case NO_DEBUG:
 			opt.no_debug = true;
+			break;
+		case FILES:
+			opt.files = optarg;
 			break;
 		case SAMPLES:
 			if (!number(optarg, ULONG_MAX, &opt.samples) ||
