@@ -6,6 +6,11 @@ import collections
 SHOWN = 5       # wrong chains that are printed
 LONG = 40       # names of one chain that are printed
 
+# What a chain can be. A shorter one stopped for a reason that is told, and all
+# that it shows is right. A wrong one claims to be complete, or shows a frame
+# that cannot be there.
+EXACT, SHORTER, WRONG = 'exact', 'shorter', 'wrong'
+
 
 def short(names):
     """A chain for a diagnostic line, root first, repetitions folded."""
@@ -19,6 +24,13 @@ def short(names):
     if len(words) > LONG:
         words = words[:LONG // 2] + ['...'] + words[-LONG // 2:]
     return ' '.join(words)
+
+
+def has_part(path, names):
+    """Is names a connected part of path?"""
+    first = names[0]
+    return any(path[i] == first and path[i:i + len(names)] == names
+               for i in range(len(path) - len(names) + 1))
 
 
 class Checker:
@@ -37,17 +49,28 @@ class Checker:
         self.work = self.known - set(root)
         self.inside = 0
         self.called = 0
-        self.exact = 0
+        self.kinds = collections.Counter()
         self.leaves = collections.Counter()
         self.outside = collections.Counter()
+        self.shorter = collections.Counter()
         self.wrong = collections.Counter()
         self.examples = {}
 
-    def is_right(self, names):
-        return any(path[:len(names)] == names for path in self.paths)
+    @property
+    def exact(self):
+        return self.kinds[EXACT]
 
-    def add(self, names, complete=True, raw=None):
+    def judge(self, names, complete):
+        if complete:
+            right = any(path[:len(names)] == names for path in self.paths)
+            return EXACT if right else WRONG
+        if not names or any(has_part(path, names) for path in self.paths):
+            return SHORTER
+        return WRONG
+
+    def add(self, names, stop='complete', raw=None):
         """names: the chain from the root to the leaf, never empty."""
+        complete = stop == 'complete'
         own = len(names)
         while own and names[own - 1] not in self.known:
             own -= 1
@@ -58,24 +81,28 @@ class Checker:
         self.inside += 1
         self.called += own < len(names)
         self.leaves[names[-1]] += 1
-        if complete and self.is_right(names[:own]):
-            self.exact += 1
+        kind = self.judge(names[:own], complete)
+        self.kinds[kind] += 1
+        if kind == EXACT:
             return
-        key = short(names) + ('' if complete else ' (incomplete)')
-        self.wrong[key] += 1
+        key = '%s (%s)' % (short(names), stop)
+        (self.wrong if kind == WRONG else self.shorter)[key] += 1
         self.examples.setdefault(key, raw)
 
     def share(self):
         return 100.0 * self.exact / self.inside if self.inside else 0.0
 
     def report(self, say):
-        say('%d samples inside the work, %d of them in libraries; %d exact '
-            '(%.3f %%)' % (self.inside, self.called, self.exact, self.share()))
+        say('%d samples inside the work, %d of them in libraries; '
+            '%d exact (%.3f %%), %d shorter, %d wrong' % (
+                self.inside, self.called, self.exact, self.share(),
+                self.kinds[SHORTER], self.kinds[WRONG]))
         say('leaves: ' + ', '.join('%s %d' % c for c in
                                    self.leaves.most_common(12)))
         if self.outside:
             say('%d outside: %s' % (
                 sum(self.outside.values()),
                 ', '.join('%s %d' % c for c in self.outside.most_common(8))))
-        for key, count in self.wrong.most_common(SHOWN):
-            say('wrong, %d times: %s' % (count, key))
+        for kind, chains in ((SHORTER, self.shorter), (WRONG, self.wrong)):
+            for key, count in chains.most_common(SHOWN):
+                say('%s, %d times: %s' % (kind, count, key))

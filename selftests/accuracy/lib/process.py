@@ -18,11 +18,18 @@ OUT = os.environ.get('HSUNWIND_FIXTURES', os.path.join(FIXTURES, 'out'))
 TOOL = os.environ.get('HSUNWIND_STACK',
                       os.path.join(REPO, 'userspace', 'hsunwind-stack'))
 
+# Are fixtures built, or taken as they are?
+build = True
+
 _maps = {}
 
 
 def fixture(name):
     path = os.path.join(OUT, name)
+    if build and subprocess.run(['make', '-s', '-C', FIXTURES, 'OUT=' + OUT,
+                                 path], stdout=subprocess.DEVNULL,
+                                check=False).returncode:
+        raise Fail('%s could not be built' % name)
     if not os.path.exists(path):
         raise Fail('%s is missing: make -C selftests/fixtures' % path)
     return path
@@ -129,8 +136,10 @@ class Stack:
     def __init__(self, block):
         head, _, rest = block.partition(b'\n')
         self.tid = int(head)
-        body, _, self.stop = rest.rpartition(b'E ')
-        self.stop = self.stop.split(b'\n', 1)[0].decode()
+        body, _, end = rest.rpartition(b'E ')
+        words = end.split(b'\n', 1)[0].decode().split()
+        self.stop = words[0]
+        self.scanned = 'scanned' in words[1:]
         self.body = body
 
     def has_haskell(self):
