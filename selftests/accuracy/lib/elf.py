@@ -50,8 +50,9 @@ class Elf:
             for at in range(sh[4], sh[4] + sh[5], 24):
                 name, info, _, shndx, value, size = struct.unpack_from(
                     '<IBBHQQ', self.data, at)
-                # no section symbols, files and the like; SHF_EXECINSTR
-                if info & 15 not in (0, 2, 10) or not name or \
+                # No section symbols, files and the like; GHC makes functions
+                # objects for LLVM. SHF_EXECINSTR.
+                if info & 15 not in (0, 1, 2, 10) or not name or \
                    not 0 < shndx < len(self.sections) or \
                    not self.sections[shndx][2] & 4:
                     continue
@@ -101,6 +102,33 @@ def plain_name(name):
     return name, False
 
 
+def name_local_code(symbols):
+    """Symbols, without the names that GHC makes up when it uses LLVM.
+
+    It calls code name$def then, and makes a function of each continuation
+    (c1pB_info), which stands behind what it belongs to, and of each closure
+    (r14u_info, s1aB_info), which stands in front of that.
+    """
+    out = []
+    outer = None
+    for addr, size, name in reversed(symbols):
+        if name.endswith('$def'):
+            name = name[:-len('$def')]
+            if name[0].isupper():
+                outer = name
+            elif name[0] in 'rs' and outer:
+                name = outer
+        out.append((addr, size, name))
+    out.reverse()
+    inner = None
+    for i, (addr, size, name) in enumerate(out):
+        if re.match('c[0-9A-Za-z]+_info$', name) and inner:
+            out[i] = addr, size, inner
+        elif name.endswith('_info'):
+            inner = name
+    return out
+
+
 def make_map(binary, source=None, debug=None):
     """Returns the rows (start address, name, is it Haskell) of a file, sorted.
 
@@ -112,7 +140,7 @@ def make_map(binary, source=None, debug=None):
     debug = debug or binary
     starts = {}
     ends = set()
-    for addr, size, name in sorted(Elf(debug).symbols()):
+    for addr, size, name in name_local_code(sorted(Elf(debug).symbols())):
         # Of several names for one address any does, but a stable one.
         if addr not in starts or size:
             starts[addr] = plain_name(name)

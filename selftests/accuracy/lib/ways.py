@@ -7,7 +7,7 @@ take long, and is what the lists of more tests are for.
 """
 
 WAYS = ('O0', 'O2', 'g1', 'g3', 'prof', 'scc', 'dbg', 'thr-dbg', 'thr-prof',
-        'dyn-dbg', 'evl', 'llvm', 'llvm-O', 'split', 'static',
+        'dyn-dbg', 'evl', 'llvm', 'split', 'static',
         'bfd', 'lld')
 
 EXACT = (
