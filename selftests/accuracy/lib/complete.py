@@ -16,6 +16,8 @@ from plausible import Plausible
 
 # of one generated input
 BYTES = {'md': 3000000, 'sh': 150000, 'hs': 60000}
+# More than the deepest recursion.
+MAX_FRAMES = 131072
 
 
 class Counts:
@@ -25,6 +27,7 @@ class Counts:
         self.all = collections.Counter()
         self.haskell = collections.Counter()
         self.leaves = collections.Counter()
+        self.examples = {}
         self.scanned = 0
 
     def add(self, stack, names):
@@ -33,8 +36,12 @@ class Counts:
         if stack.has_haskell():
             self.haskell[stack.stop] += 1
         if stack.stop != 'complete':
-            first = stack.frames()[0]
-            self.leaves[stack.stop + ' at ' + names.name(*first)] += 1
+            frames = stack.frames()
+            leaf = stack.stop + ' at ' + names.name(*frames[0])
+            self.leaves[leaf] += 1
+            self.examples.setdefault(leaf, ' '.join(
+                '%s:%x=%s' % (*f, names.name(*f)) for f in
+                frames[:8] + frames[8:][-8:]))
 
     def nr_haskell(self):
         return sum(self.haskell.values())
@@ -51,7 +58,8 @@ class Counts:
             if reason != 'complete':
                 say('%6d %s' % (count, reason))
         for where, count in self.leaves.most_common(8):
-            say('       %d times %s' % (count, where))
+            say('       %d times %s: %s' %
+                (count, where, self.examples[where]))
 
 
 def check(argv, restart=False, share=1, interval=1, **kwargs):
@@ -71,7 +79,8 @@ def check(argv, restart=False, share=1, interval=1, **kwargs):
             try:
                 # All frames: what calls what can only be told without gaps.
                 for stack in process.stacks(p.pid, 10 * least, interval,
-                                            '--all'):
+                                            '--all', '--max-frames',
+                                            str(MAX_FRAMES)):
                     counts.add(stack, names)
                     plausible.add(stack)
                     if counts.nr_haskell() >= least:
