@@ -6,6 +6,9 @@ import collections
 SHOWN = 5       # wrong chains that are printed
 LONG = 40       # names of one chain that are printed
 
+# How names begin that are in a path but not the program's own.
+LIBRARY = ('[', 'ghczm')
+
 # What a chain can be. A shorter one stopped for a reason that is told, and all
 # that it shows is right. A wrong one claims to be complete, or shows a frame
 # that cannot be there.
@@ -45,7 +48,7 @@ class Checker:
     def __init__(self, paths, root):
         self.paths = paths
         known = {name for path in paths for name in path}
-        self.known = {n for n in known if not n.startswith('[')}
+        self.known = {n for n in known if not n.startswith(LIBRARY)}
         self.work = self.known - set(root)
         self.inside = 0
         self.called = 0

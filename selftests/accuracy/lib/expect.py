@@ -66,9 +66,15 @@ def deep():
 
 def integer():
     # What these call in ghc-bignum and libgmp is not judged.
+    # But some evaluates an argument, which is code of numbers again, once
+    # with arguments of the same kind.
     way = ROOT + ['numbers']
-    return [way + [f] for f in ('multiply', 'square', 'divide', 'common',
-                                'cut')]
+    return [way + ['square']] + [
+        way + [f] + ['ghczmbignum_GHCziNumziInteger_integer' + g for g in lib] +
+        ['numbers']
+        for f, lib in (('multiply', ['Mul']), ('divide', ['Quot']),
+                       ('common', ['Gcd']), ('cut', ['And']),
+                       ('cut', ['And', 'Add']), ('cut', ['And', 'Add', 'Add']))]
 
 
 def bound():

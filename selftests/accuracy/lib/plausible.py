@@ -27,6 +27,7 @@ SHOWN = 5
 
 # mov $15,%rax; syscall: the return address of a signal handler.
 SIGRETURN = bytes.fromhex('48c7c00f0000000f05')
+SYSCALL = 7     # where in that
 # add $16,%rsp; ret: adjustors with arguments on the stack push this address of
 # GHC's obscure_ccall_ret_code, which nothing calls.
 ADJUSTOR_RETURN = bytes.fromhex('4883c410c3')
@@ -121,7 +122,7 @@ class Plausible:
             else:
                 self.good.add(pair)
         if pairs:
-            self.look_at_leaf(*(self.frame(line) for line in pairs[0]))
+            self.look_at_leaf(*(self.frame(line) for line in pairs[0]), stack)
         if stack.stop == 'complete' and len(lines) > 1 and \
            lines[-1] not in self.bottoms:
             if self.is_bottom(self.frame(lines[-1])):
@@ -137,7 +138,8 @@ class Plausible:
         """Why these two cannot follow each other, or None."""
         self.counts['pairs'] += 1
         # Behind a signal handler is whatever was interrupted.
-        if callee.kind != 'L' and callee.starts_with(SIGRETURN):
+        if callee.starts_with(SIGRETURN) or callee.kind == 'L' and \
+           callee.starts_with(SIGRETURN[SYSCALL:]):
             return None
         if not caller.code:
             return 'a caller in no file'
@@ -147,7 +149,7 @@ class Plausible:
             if not caller.is_table_frame():
                 return 'no info table'
             if callee.addr == caller.addr:
-                self.recursive.add((caller.code.path, caller.vaddr))
+                self.recursive.add(str(caller))
             return None
         if caller.starts_with(SIGRETURN) or \
            caller.starts_with(ADJUSTOR_RETURN):
@@ -171,13 +173,14 @@ class Plausible:
             self.counts['targets'] += 1
         return 'a call of another function' if leads is False else None
 
-    def look_at_leaf(self, leaf, caller):
+    def look_at_leaf(self, leaf, caller, stack):
         """Is the caller a continuation that the leaf itself runs in?"""
         if leaf.code is caller.code and leaf.code and caller.kind == 'H' and \
            caller.vaddr <= leaf.vaddr < caller.vaddr + OWN_CODE and \
            caller.is_table_frame() and \
            caller.code.runs_in(caller.vaddr, leaf.vaddr):
-            self.own[caller.code.path, caller.vaddr] += 1
+            self.own[str(caller)] += 1
+            self.examples.setdefault('its own caller: ' + str(caller), stack)
 
     def is_bottom(self, last):
         if last.starts_with(THREAD_EXIT):
@@ -188,10 +191,9 @@ class Plausible:
         return bool(bounds) and bounds[0] <= last.code.entry < bounds[1]
 
     def verdict(self):
-        for (path, vaddr), count in self.own.items():
-            if (path, vaddr) not in self.recursive:
-                self.bad['its own caller: %s+%x' %
-                         (os.path.basename(path), vaddr)] += count
+        for where, count in self.own.items():
+            if where not in self.recursive:
+                self.bad['its own caller: ' + where] += count
         for path, targets in self.stgruns.items():
             if len(targets) > 1:
                 self.bad['several functions called like StgRun: %s: %s' %
@@ -208,7 +210,8 @@ class Plausible:
             if stack:
                 frames = [str(self.frame(line)) for line in
                           stack.body.split(b'\n')[:16] if line]
-                say('    ' + ' '.join(frames) + ' E ' + stack.stop)
+                say('    %s E %s%s' % (' '.join(frames), stack.stop,
+                                       ' scanned' if stack.scanned else ''))
         if self.bad:
             raise Fail('%d impossible frames of %d kinds' %
                        (sum(self.bad.values()), len(self.bad)))

@@ -72,7 +72,7 @@ def report(same, kinds, examples):
                 say('addresses: %s E %s' % (
                     ' '.join('%s:%x' % f for f in stack.frames()[:24]),
                     stack.stop))
-    if same + differ < bars.size['twin'] // 2:
+    if same + differ < bars.size['twin'] // 3:
         raise Fail('too few stacks with Haskell frames')
     if differ:
         raise Fail('%d stacks differ' % differ)
