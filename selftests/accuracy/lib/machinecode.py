@@ -14,6 +14,7 @@ PT_LOAD = 1
 PT_GNU_EH_FRAME = 0x6474e550
 
 # Closure types of stack frames (rts/storage/ClosureTypes.h of GHC).
+RET_FUN = 32
 FRAME_TYPES = set(range(29, 37)) | {55, 56, 57}
 
 JUMP = re.compile(r'^\s*[0-9a-f]+:\s+(?:notrack )?j\w+\s+(\*|[0-9a-f]+)',
@@ -112,11 +113,14 @@ class MachineCode:
     def in_plt(self, vaddr):
         return any(start <= vaddr < end for start, end in self.plts)
 
+    def frame_type(self, vaddr):
+        """The closure type in the info table that ends here, if any."""
+        table = self.bytes(vaddr - 8, 4)
+        return vaddr % 8 == 0 and len(table) == 4 and \
+            struct.unpack_from('<I', table)[0]
+
     def is_frame(self, vaddr):
-        """Does the info table of a stack frame end here?"""
-        table = self.bytes(vaddr - 8, 8)
-        return vaddr % 8 == 0 and len(table) == 8 and \
-            struct.unpack_from('<I', table)[0] in FRAME_TYPES
+        return self.frame_type(vaddr) in FRAME_TYPES
 
     def runs_in(self, start, vaddr):
         """Is this still the code that starts there, with no info table of
