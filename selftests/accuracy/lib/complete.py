@@ -12,6 +12,7 @@ import subprocess
 import bars
 import process
 from ktap import Fail, Skip, say
+from live import wait_for
 from plausible import Plausible
 
 # of one generated input
@@ -86,9 +87,10 @@ def check(argv, restart=False, share=1, interval=1, **kwargs):
                     if counts.nr_haskell() >= least:
                         break
             except Fail:
-                # It may have ended before the first look.
-                if not restart or p.state() != 'Z':
+                # It may have ended, or be about to.
+                if not restart:
                     raise
+                wait_for(lambda: p.state() == 'Z', 'the program to end')
         if counts.nr_haskell() >= least or not restart or \
            counts.nr_haskell() == before:
             break
