@@ -27,11 +27,11 @@ def exact_test(name, divisor=1, rts=()):
         lambda: exact.check(name, divisor, rts)
 
 
-def threads_test(name, rts=None):
+def threads_test(name, rts=None, kind='complete', **kwargs):
     if not rts:
-        return 'complete-' + name, lambda: complete.threads(name)
-    return 'complete-' + name + ''.join('+' + o.strip('-') for o in rts), \
-        lambda: complete.threads(name, rts, share=0.25)
+        return '-'.join((kind, name)), lambda: complete.threads(name)
+    return '-'.join((kind, name)) + ''.join('+' + o.strip('-') for o in rts), \
+        lambda: complete.threads(name, rts, share=0.25, **kwargs)
 
 
 def test_list():
@@ -42,6 +42,7 @@ def test_list():
     tests += [threads_test(name) for name in THREADS]
     tests += [threads_test(name, rts) for name, rts in ways.RTS_THREADS]
     tests += [
+        threads_test(*ways.COMPACTING, kind='plausible', compacting=True),
         ('complete-pandoc', complete.pandoc),
         ('complete-shellcheck', complete.shellcheck),
         ('complete-ghc', complete.ghc_compiles),
