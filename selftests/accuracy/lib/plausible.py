@@ -50,11 +50,13 @@ class Frame:
         self.kind = line[:1].decode()
         self.addr = int(line[2:], 16)
         self.code = self.vaddr = None
+        self.vdso = False
         i = bisect.bisect_right(names.starts, self.addr) - 1
         if i < 0 or self.addr >= names.areas[i][1]:
             return
         start, _, offset, path = names.areas[i]
         if not path.startswith('/'):
+            self.vdso = path == '[vdso]'
             return
         if path not in _files:
             _files[path] = MachineCode(path)
@@ -150,6 +152,8 @@ class Plausible:
         # Behind a signal handler is whatever was interrupted.
         if callee.starts_with(SIGRETURN) or callee.kind == 'L' and \
            callee.starts_with(SIGRETURN[SYSCALL:]):
+            return None
+        if caller.vdso:
             return None
         if not caller.code:
             return 'a caller in no file'
