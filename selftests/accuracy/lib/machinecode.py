@@ -13,6 +13,8 @@ import subprocess
 PT_LOAD = 1
 PT_GNU_EH_FRAME = 0x6474e550
 
+NEAR = 4096     # bytes in which the code of a function jumps to itself
+
 # Closure types of stack frames (rts/storage/ClosureTypes.h of GHC).
 RET_FUN = 32
 FRAME_TYPES = set(range(29, 37)) | {55, 56, 57}
@@ -128,6 +130,27 @@ class MachineCode:
         code = self.bytes(start, (vaddr - start) // 8 * 8 + 8)
         types = struct.unpack_from('<%dI' % (len(code) // 4), code)[::2]
         return not any(0 < t < 64 for t in types[:(vaddr - start) // 8])
+
+    def jumps_into(self, start, vaddr):
+        """Does other code seem to jump to behind start, up to vaddr?
+
+        Every byte near by is taken for a jump, as in what separates functions
+        nothing tells where instructions begin.
+        """
+        base = max(start - NEAR, 0)
+        code = self.bytes(base, vaddr + NEAR - base)
+        for i in range(len(code) - 6):
+            if code[i] == 0xeb or code[i] & 0xf0 == 0x70:
+                to = base + i + 2 + struct.unpack_from('b', code, i + 1)[0]
+            elif code[i] == 0xe9:
+                to = base + i + 5 + struct.unpack_from('<i', code, i + 1)[0]
+            elif code[i] == 0x0f and code[i + 1] & 0xf0 == 0x80:
+                to = base + i + 6 + struct.unpack_from('<i', code, i + 2)[0]
+            else:
+                continue
+            if start < to <= vaddr and not start <= base + i < vaddr:
+                return True
+        return False
 
     def call_before(self, vaddr):
         """The target of the call that returns here; 0 for an indirect call,

@@ -188,11 +188,15 @@ class Plausible:
         return 'a call of another function' if leads is False else None
 
     def look_at_leaf(self, leaf, caller, stack):
-        """Is the caller a continuation that the leaf itself runs in?"""
+        """Is the caller a continuation that the leaf itself runs in?
+
+        Not if it can have come there from the entry of the function.
+        """
         if leaf.code is caller.code and leaf.code and caller.kind == 'H' and \
            caller.vaddr <= leaf.vaddr < caller.vaddr + OWN_CODE and \
            caller.is_table_frame() and not caller.is_call_of_function() and \
-           caller.code.runs_in(caller.vaddr, leaf.vaddr):
+           caller.code.runs_in(caller.vaddr, leaf.vaddr) and \
+           not caller.code.jumps_into(caller.vaddr, leaf.vaddr):
             self.own[str(caller)] += FEW + 1 if stack.scanned else 1
             self.examples.setdefault('its own caller: ' + str(caller), stack)
 
