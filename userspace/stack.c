@@ -29,6 +29,7 @@ struct options {
 	bool all;
 	bool no_debug;
 	const char *files;
+	bool both;
 	unsigned long samples;
 	unsigned long interval;		/* milliseconds */
 	unsigned long max_frames;
@@ -37,6 +38,7 @@ struct options {
 struct session {
 	const struct options *opt;
 	struct hsu_process_maps maps;
+	struct hsu_process_maps other;	/* for the second look of --both */
 	struct hsu_memory *memory;
 	struct hsu_symbols *symbols;
 	__u64 *out;
@@ -179,6 +181,25 @@ static int keep_stack(struct session *s, const struct hsu_thread *t,
 	return 0;
 }
 
+static int keep_stacks(struct session *s, const struct hsu_stopped *stopped,
+		       struct stack *stacks, struct hsu_error *err)
+{
+	int ret = s->maps.nr ? 0 : hsu_maps_read(&s->maps, err);
+	size_t i;
+
+	for (i = 0; !ret && i < stopped->nr; i++)
+		ret = keep_stack(s, &stopped->threads[i], &stacks[i]);
+	return ret;
+}
+
+static void swap_maps(struct session *s)
+{
+	struct hsu_process_maps maps = s->maps;
+
+	s->maps = s->other;
+	s->other = maps;
+}
+
 /*
  * Nothing is printed, and no symbol looked up, while the process is stopped: it
  * would wait for whoever reads our output.
@@ -193,13 +214,16 @@ static int sample(struct session *s, struct hsu_error *err)
 	ret = hsu_stop_process(s->opt->pid, &stopped, err);
 	if (ret)
 		return ret;
-	nr = stopped.nr;
+	nr = s->opt->both ? 2 * stopped.nr : stopped.nr;
 	stacks = calloc(nr, sizeof(*stacks));
 	hsu_memory_forget(s->memory);
-	if (!s->maps.nr)
-		ret = hsu_maps_read(&s->maps, err);
-	for (i = 0; !ret && stacks && i < nr; i++)
-		ret = keep_stack(s, &stopped.threads[i], &stacks[i]);
+	if (stacks)
+		ret = keep_stacks(s, &stopped, stacks, err);
+	if (stacks && !ret && s->opt->both) {
+		swap_maps(s);
+		ret = keep_stacks(s, &stopped, stacks + stopped.nr, err);
+		swap_maps(s);
+	}
 	hsu_resume_process(&stopped);
 	if (!stacks || ret == -ENOMEM) {
 		hsu_fail(err, "out of memory");
@@ -259,8 +283,9 @@ static int run(const struct options *opt)
 		.maps = {
 			.pid = opt->pid,
 			.build_flags = opt->no_debug ? HSU_BUILD_NO_DEBUG : 0,
-			.folder = opt->files,
+			.folder = opt->both ? NULL : opt->files,
 		},
+		.other = { .pid = opt->pid, .folder = opt->files },
 	};
 	struct hsu_error err = { "" };
 	unsigned long taken = 0;
@@ -322,6 +347,7 @@ out:
 	hsu_symbols_close(s.symbols);
 	hsu_memory_destroy(s.memory);
 	hsu_maps_free(&s.maps);
+	hsu_maps_free(&s.other);
 	free(s.out);
 	free(s.kinds);
 	return ret ? 1 : 0;
@@ -340,6 +366,7 @@ static void usage(FILE *f)
 	      "  --no-debug       ignore .debug_frame\n"
 	      "  --files FOLDER   read files that are there instead of the mapped ones that\n"
 	      "                   have the same name (stripped ones, for example)\n"
+	      "  --both           look with the mapped files, and again with those of --files\n"
 	      "  --samples N      look N times, then print a summary of stop reasons\n"
 	      "  --interval MS    milliseconds between samples, on average (100)\n"
 	      "  --max-frames N   frames per stack (65536)\n"
@@ -377,12 +404,13 @@ static bool number(const char *text, unsigned long max, unsigned long *value)
 
 int main(int argc, char **argv)
 {
-	enum { RAW = 256, ALL, NO_DEBUG, FILES, SAMPLES, INTERVAL, MAX_FRAMES };
+	enum { RAW = 256, ALL, NO_DEBUG, FILES, BOTH, SAMPLES, INTERVAL, MAX_FRAMES };
 	static const struct option longopts[] = {
 		{ "raw", no_argument, NULL, RAW },
 		{ "all", no_argument, NULL, ALL },
 		{ "no-debug", no_argument, NULL, NO_DEBUG },
 		{ "files", required_argument, NULL, FILES },
+		{ "both", no_argument, NULL, BOTH },
 		{ "samples", required_argument, NULL, SAMPLES },
 		{ "interval", required_argument, NULL, INTERVAL },
 		{ "max-frames", required_argument, NULL, MAX_FRAMES },
@@ -412,6 +440,9 @@ int main(int argc, char **argv)
 			break;
 		case FILES:
 			opt.files = optarg;
+			break;
+		case BOTH:
+			opt.both = true;
 			break;
 		case SAMPLES:
 			if (!number(optarg, ULONG_MAX, &opt.samples) ||

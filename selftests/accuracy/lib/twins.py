@@ -5,73 +5,56 @@ twin still knows: the answers must be the same.
 
 import collections
 import os
-import signal
 import subprocess
 import tempfile
-import time
 
 import bars
 import process
 from ktap import Fail, say
-from live import wait_for
-
-
-def strip_into(folder, name):
-    """A stripped copy of a fixture, under its own name."""
-    path = os.path.join(folder, name)
-    subprocess.run(['strip', '-o', path, process.fixture(name)], check=True)
-    return path
-
-
-def look(pid, *options):
-    return {s.tid: s for s in process.stacks(pid, 1, 0, *options)}
 
 
 def check(name, *args):
-    """Stripping moves no code, so that one stopped process can be looked at
-    twice, with images from either file. A process of the stripped file itself
-    would have other stops.
+    """Stripping moves no code, so that one process can be looked at twice at
+    the same moment, with images from either file. A process of the stripped
+    file itself would have other stops.
     """
     same = 0
     kinds = collections.Counter()
     examples = {}
+    first = {}
+    path = process.fixture(name)
     with tempfile.TemporaryDirectory() as folder, \
-            process.Program([process.fixture(name), '600', *args],
-                            warm_up=1) as p:
-        strip_into(folder, name)
+            process.Program([path, '600', *args], warm_up=1) as p:
+        subprocess.run(['strip', '-o', os.path.join(folder, name), path],
+                       check=True)
         names = process.Names(p.pid)
-        for _ in range(bars.size['twin']):
-            p.popen.send_signal(signal.SIGSTOP)
-            wait_for(lambda: p.state() in 'Tt', 'the process to stop')
-            looks = [look(p.pid), look(p.pid, '--files', folder)]
-            p.popen.send_signal(signal.SIGCONT)
-            time.sleep(0.003)
-            for tid, stack in looks[0].items():
-                other = looks[1].get(tid)
-                if not stack.has_haskell() and \
-                        not (other and other.has_haskell()):
-                    continue
-                if other and other.body == stack.body and \
-                        other.stop == stack.stop:
-                    same += 1
-                else:
-                    leaf = names.name(*stack.frames()[0])
-                    kinds[leaf] += 1
-                    examples.setdefault(leaf, (stack, other))
+        for stack in process.stacks(p.pid, bars.size['twin'], 1, '--files',
+                                    folder, '--both'):
+            if stack.tid not in first:
+                first[stack.tid] = stack
+                continue
+            other = first.pop(stack.tid)
+            if not stack.has_haskell() and not other.has_haskell():
+                continue
+            if (stack.body, stack.stop) == (other.body, other.stop):
+                same += 1
+            else:
+                leaf = names.name(*stack.frames()[0])
+                kinds[leaf] += 1
+                examples.setdefault(leaf, (other, stack))
     report(same, kinds, examples)
 
 
 def report(same, kinds, examples):
     differ = sum(kinds.values())
-    say('%d stacks with Haskell frames, %.2f %% the same without symbols and '
+    say('%d stacks with Haskell frames, %.3f %% the same without symbols and '
         '.debug_frame' % (same + differ, bars.percent(same, same + differ)))
     for leaf, count in kinds.most_common(5):
         say('%6d differ in %s' % (count, leaf))
         for stack in examples[leaf]:
-            if stack:
-                say('addresses: %s E %s' % (
-                    ' '.join('%s:%x' % f for f in stack.frames()[:24]),
-                    stack.stop))
+            say('addresses: %s E %s' % (
+                ' '.join('%s:%x' % f for f in stack.frames()[:24]),
+                stack.stop))
     if same + differ < bars.size['twin'] // 3:
         raise Fail('too few stacks with Haskell frames')
     if differ:
