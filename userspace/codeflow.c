@@ -6,11 +6,59 @@
 
 #define MAX_TABLE	1024	/* entries of a jump table */
 
-/* The address that the last lea from rip formed: of a jump table, perhaps. */
+/*
+ * The address that the last lea from rip formed: of a jump table, perhaps. Then
+ * the table's entries are that far apart, and so large, in bytes.
+ */
 struct last_lea {
 	ZydisRegister reg;
 	u64 addr;
+	u8 stride;
+	u8 size;
 };
+
+static bool is_constant(const struct hsu_code *code, u64 addr)
+{
+	const struct hsu_load *loads;
+	size_t nr, i;
+
+	loads = hsu_elf_loads(code->elf, &nr);
+	for (i = 0; i < nr; i++)
+		if (addr >= loads[i].vaddr &&
+		    addr - loads[i].vaddr < loads[i].memsz)
+			return !loads[i].write &&
+				(addr < code->start || addr >= code->end);
+	return false;
+}
+
+/*
+ * Finds where tables of addresses may begin, so that none is followed into the
+ * next: what indexed jumps and lea refer to among the constants. It does no harm
+ * if that are a few bytes that only look so.
+ */
+static void find_tables(struct hsu_flow *f)
+{
+	const struct hsu_code *code = f->code;
+	const u8 *p = code->bytes;
+	size_t len = code->end - code->start, i;
+	u64 addr;
+	s32 disp;
+
+	for (i = 0; i + 7 <= len; i++) {
+		memcpy(&disp, p + i + 3, sizeof(disp));
+		if (p[i] == 0xff && p[i + 1] == 0x24 &&
+		    (p[i + 2] & 0xc7) == 0xc5)
+			addr = (u64)(s64)disp;
+		else if (p[i + 1] == 0x8d && (p[i] & 0xfb) == 0x48 &&
+			 (p[i + 2] & 0xc7) == 0x05)
+			addr = code->start + i + 7 + (u64)(s64)disp;
+		else
+			continue;
+		if (is_constant(code, addr))
+			hsu_targets_add(&f->tables, addr);
+	}
+	hsu_targets_sort(&f->tables);
+}
 
 void hsu_flow_init(struct hsu_flow *f, const struct hsu_code *code,
 		   const struct hsu_flow_ops *ops)
@@ -20,6 +68,7 @@ void hsu_flow_init(struct hsu_flow *f, const struct hsu_code *code,
 	f->ops = ops;
 	ZydisDecoderInit(&f->decoder, ZYDIS_MACHINE_MODE_LONG_64,
 			 ZYDIS_STACK_WIDTH_64);
+	find_tables(f);
 }
 
 void hsu_flow_free(struct hsu_flow *f)
@@ -27,6 +76,7 @@ void hsu_flow_free(struct hsu_flow *f)
 	free(f->at);
 	free(f->size);
 	free(f->work);
+	hsu_targets_free(&f->tables);
 }
 
 s64 hsu_insn_imm(const ZydisDecodedOperand *op)
@@ -98,28 +148,34 @@ static bool inside(const struct hsu_flow *f, u64 addr)
 
 /*
  * A dense case compiles to a jump through a table: of addresses, or of
- * distances from the table itself, which have 4 bytes in code of C compilers
- * and 8 in GHC's. The end of the table is where it stops naming code of this
- * function.
+ * distances from the table itself. In GHC's tables, 0 stands for cases that do
+ * not occur. The table ends where it stops naming code of this function, or
+ * another one begins.
  */
 static bool jump_table(struct hsu_flow *f, const struct hsu_insn *insn,
-		       u64 table, unsigned int size, u64 base, u64 state)
+		       const struct last_lea *lea, u64 base, u64 state)
 {
+	u64 table = lea->addr;
+	u64 end = hsu_targets_next(&f->tables, table);
+	bool any = false;
 	unsigned int i;
 
-	for (i = 0; i < MAX_TABLE; i++) {
+	for (i = 0; i < MAX_TABLE && table + i * lea->stride < end; i++) {
 		s64 entry = 0;
 
-		if (hsu_elf_read(f->code->elf, table + i * size, &entry,
-				 size) != size)
+		if (hsu_elf_read(f->code->elf, table + i * lea->stride, &entry,
+				 lea->size) != lea->size)
 			break;
-		if (size == 4)
+		if (lea->stride == 8 && !entry)
+			continue;
+		if (lea->size == 4)
 			entry = (s32)entry;
 		if (!inside(f, base + (u64)entry))
 			break;
 		reach(f, insn, base + (u64)entry, state);
+		any = true;
 	}
-	return i > 0;
+	return any;
 }
 
 static void jump(struct hsu_flow *f, const struct hsu_insn *insn,
@@ -139,27 +195,60 @@ static void jump(struct hsu_flow *f, const struct hsu_insn *insn,
 	}
 	if (op->type == ZYDIS_OPERAND_TYPE_MEMORY &&
 	    op->mem.index != ZYDIS_REGISTER_NONE) {
+		struct last_lea table = { .stride = 8, .size = 8 };
+
 		if (op->mem.base == ZYDIS_REGISTER_NONE)
-			known = jump_table(f, insn, op->mem.disp.value, 8, 0,
-					   state);
+			table.addr = (u64)op->mem.disp.value;
 		else if (op->mem.base == lea->reg)
-			known = jump_table(f, insn, lea->addr, 8, 0, state);
-	} else if (op->type == ZYDIS_OPERAND_TYPE_REGISTER && lea->addr) {
-		known = jump_table(f, insn, lea->addr, 8, lea->addr, state) ||
-			jump_table(f, insn, lea->addr, 4, lea->addr, state);
+			table.addr = lea->addr;
+		known = table.addr && jump_table(f, insn, &table, 0, state);
+	} else if (op->type == ZYDIS_OPERAND_TYPE_REGISTER && lea->stride) {
+		known = jump_table(f, insn, lea, lea->addr, state);
 	}
 	if (!known)
 		f->ops->leaves(f, insn, 0, state);
 }
 
-static bool decode(struct hsu_flow *f, u64 addr, struct hsu_insn *insn)
+/*
+ * Notes the address that an instruction forms, or what it loads from there.
+ * Returns true for the former.
+ */
+static bool take_address(const struct hsu_insn *insn, struct last_lea *lea)
+{
+	const ZydisDecodedOperand *op = &insn->op[1];
+
+	if (insn->d.operand_count_visible < 2 ||
+	    op->type != ZYDIS_OPERAND_TYPE_MEMORY)
+		return false;
+	if (insn->d.mnemonic == ZYDIS_MNEMONIC_LEA) {
+		if (op->mem.base != ZYDIS_REGISTER_RIP)
+			return false;
+		lea->reg = insn->op[0].reg.value;
+		lea->addr = insn->addr + insn->d.length +
+			(u64)op->mem.disp.value;
+		lea->stride = 0;
+		return true;
+	}
+	if (op->mem.base == lea->reg && lea->addr &&
+	    op->mem.index != ZYDIS_REGISTER_NONE &&
+	    (op->mem.scale == 4 || op->mem.scale == 8) &&
+	    (op->size == 32 || op->size == 64)) {
+		lea->stride = op->mem.scale;
+		lea->size = (u8)(op->size / 8);
+	}
+	return false;
+}
+
+bool hsu_flow_decode(struct hsu_flow *f, u64 addr, u64 end,
+		     struct hsu_insn *insn)
 {
 	const u8 *p = f->code->bytes + (addr - f->code->start);
 	ZydisDecoderContext ctx;
 
 	insn->addr = addr;
-	return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&f->decoder, &ctx, p,
-							  f->end - addr,
+	return addr < end &&
+	       ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&f->decoder, &ctx, p,
+							  end - addr,
 							  &insn->d)) &&
 	       ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&f->decoder, &ctx,
 						       &insn->d, insn->op,
@@ -169,13 +258,13 @@ static bool decode(struct hsu_flow *f, u64 addr, struct hsu_insn *insn)
 /* From one instruction on, up to the end of its block. */
 static void follow(struct hsu_flow *f, u64 addr)
 {
-	struct last_lea lea = { ZYDIS_REGISTER_NONE, 0 };
+	struct last_lea lea = { .reg = ZYDIS_REGISTER_NONE };
 	u64 state = f->at[addr - f->start];
 	struct hsu_insn insn;
 	u64 target;
 
 	while (!f->bad) {
-		if (!decode(f, addr, &insn)) {
+		if (!hsu_flow_decode(f, addr, f->end, &insn)) {
 			f->bad = true;
 			return;
 		}
@@ -201,15 +290,9 @@ static void follow(struct hsu_flow *f, u64 addr)
 			break;
 		default:
 			state = f->ops->after(f, &insn, state);
-			if (insn.d.mnemonic == ZYDIS_MNEMONIC_LEA &&
-			    insn.op[1].mem.base == ZYDIS_REGISTER_RIP) {
-				lea.reg = insn.op[0].reg.value;
-				lea.addr = addr + insn.d.length +
-					insn.op[1].mem.disp.value;
-				/* Code whose address is taken is jumped to. */
-				if (inside(f, lea.addr))
-					reach(f, &insn, lea.addr, state);
-			}
+			/* Code whose address is taken is jumped to. */
+			if (take_address(&insn, &lea) && inside(f, lea.addr))
+				reach(f, &insn, lea.addr, state);
 			break;
 		}
 		addr += insn.d.length;

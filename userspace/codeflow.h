@@ -9,6 +9,7 @@
 #include <Zydis/Zydis.h>
 
 #include "elffile.h"
+#include "targets.h"
 
 /**
  * struct hsu_code - a contiguous piece of code
@@ -16,12 +17,17 @@
  * @bytes: its bytes.
  * @start: its virtual address.
  * @end: virtual address behind it.
+ * @profiled: it is profiled Haskell code.
+ * @tables: a bit for each multiple of 8 in it that an info table is in front
+ *	of, or NULL if none has been looked for; see infotable.h.
  */
 struct hsu_code {
 	struct hsu_elf *elf;
 	const u8 *bytes;
 	u64 start;
 	u64 end;
+	bool profiled;
+	u64 *tables;
 };
 
 /**
@@ -81,6 +87,7 @@ struct hsu_flow {
 
 	/* private: */
 	ZydisDecoder decoder;
+	struct hsu_targets tables;
 	size_t cap;
 	u64 *work;
 	size_t nr_work;
@@ -106,6 +113,16 @@ void hsu_flow_begin(struct hsu_flow *f, u64 start, u64 end);
  * @state: what is known there.
  */
 void hsu_flow_enter(struct hsu_flow *f, u64 addr, u64 state);
+
+/**
+ * hsu_flow_decode() - decode one instruction
+ * @f: the flow.
+ * @addr: its address, not below the start of the code.
+ * @end: no instruction goes beyond; not behind the end of the code.
+ * @insn: out: the instruction.
+ */
+bool hsu_flow_decode(struct hsu_flow *f, u64 addr, u64 end,
+		     struct hsu_insn *insn);
 
 /* Value of an immediate operand. */
 s64 hsu_insn_imm(const ZydisDecodedOperand *op);

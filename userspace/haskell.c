@@ -212,15 +212,21 @@ static bool range_rows(struct hsu_builder *b, const struct hsu_range *r,
 	u8 *bytes = malloc(len);
 	struct hsu_code code = {
 		.elf = b->elf, .bytes = bytes, .start = r->start, .end = r->end,
+		.profiled = b->info->profiled,
 	};
+	bool ok = true;
 
 	if (!bytes)
 		return false;
-	if (hsu_elf_read(b->elf, r->start, bytes, len) == len)
-		hsu_sp_flow(&code, b->base, r->cls, targets, flow,
-			    &b->info->flow);
+	if (hsu_elf_read(b->elf, r->start, bytes, len) == len) {
+		ok = hsu_info_map(&code);
+		if (ok)
+			hsu_sp_flow(&code, b->base, r->cls, targets, flow,
+				    &b->info->flow);
+	}
+	free(code.tables);
 	free(bytes);
-	return true;
+	return ok;
 }
 
 /* Functions of the run-time system, as far as there are symbols. */

@@ -2,10 +2,12 @@
 /*
  * Layouts: rts/include/rts/storage/InfoTables.h, tables next to code, GHC 8.8
  * to 9.10: u64 layout, u32 closure type, s32 srt, then the code; in front of
- * the table of a function, its type and arity.
+ * the table of a function, its type and arity. Profiled code has two words more
+ * in front of the layout.
  */
 #include "infotable.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Closure types (rts/storage/ClosureTypes.h). */
@@ -20,12 +22,19 @@ enum {
 	WHITEHOLE = 58,
 };
 
+/* Kinds of arguments (rts/storage/FunTypes.h): any, or one of the common. */
+enum {
+	ARG_GEN = 0, ARG_GEN_BIG = 1, ARG_NONE = 3, ARG_PPPPP = 25,
+	ARG_PPPPPPPP = 28,
+};
+
 #define MAX_CONSTRS	65536u	/* of a data type */
 #define MAX_FIELDS	4096u	/* pointers or non-pointers of a closure */
-#define MAX_FUN_TYPE	64u	/* ARG_* of rts/storage/FunTypes.h */
+#define MAX_FUN_TYPE	64u
 #define MAX_ARITY	256u
 #define REG_ARGS	5u	/* R2 to R6; further arguments go on the stack */
 #define MAX_BIG_WORDS	4096u
+#define MAX_TABLE	56u	/* bytes of an info table */
 
 static u32 get32(const struct hsu_code *code, u64 addr)
 {
@@ -84,19 +93,52 @@ static bool frame_words(const struct hsu_code *code, u64 addr, u32 type,
 	return (*words)++ < MAX_BIG_WORDS;
 }
 
+/*
+ * Functions of unusual arguments have two words more in front: where their slow
+ * entry code is, and a bitmap of all arguments, or where that is.
+ */
+static void slow_entry(const struct hsu_code *code, u64 addr, u32 fun_type,
+		       struct hsu_entry *entry)
+{
+	u64 words = 0;
+	u64 at = addr - entry->table - 16;
+
+	if (addr - code->start < entry->table + 16)
+		return;
+	entry->table += 16;
+	if (fun_type == ARG_GEN)
+		words = get64(code, at + 8) & 63;
+	else if (hsu_elf_read(code->elf, addr + (s32)get32(code, at + 8),
+			      &words, 8) != 8)
+		return;
+	if (words > MAX_BIG_WORDS)
+		return;
+	entry->args = (u32)words;
+	entry->slow = addr + (s32)get32(code, at);
+}
+
 static bool function(const struct hsu_code *code, u64 addr,
 		     struct hsu_entry *entry)
 {
 	u32 arity, fun_type;
 
-	if (addr - code->start < 24 || !small_layout(get64(code, addr - 16)))
+	entry->table += 8;
+	if (addr - code->start < entry->table ||
+	    !small_layout(get64(code, addr - 16)))
 		return false;
-	arity = get32(code, addr - 20);
-	fun_type = get32(code, addr - 24);
+	fun_type = get32(code, addr - entry->table);
+	arity = get32(code, addr - entry->table + 4);
+	if (arity >= MAX_ARITY || fun_type >= MAX_FUN_TYPE)
+		return false;
 	entry->proc = true;
 	entry->function = true;
-	entry->fixed = arity <= REG_ARGS;
-	return arity < MAX_ARITY && fun_type < MAX_FUN_TYPE;
+	entry->fixed = arity <= REG_ARGS ||
+		(fun_type >= ARG_NONE && fun_type <= ARG_PPPPPPPP);
+	if (fun_type > ARG_PPPPP && fun_type <= ARG_PPPPPPPP)
+		entry->off = 8 * (s32)(fun_type - ARG_PPPPP);
+	if (fun_type <= ARG_GEN_BIG)
+		slow_entry(code, addr, fun_type, entry);
+	return true;
 }
 
 /* The code of a constructor tags R1 and returns. */
@@ -126,6 +168,7 @@ static bool table_before(const struct hsu_code *code, u64 addr,
 	memset(entry, 0, sizeof(*entry));
 	entry->addr = addr;
 	entry->fixed = true;
+	entry->table = code->profiled ? 32 : 16;
 
 	switch (type) {
 	case CONSTR ... CONSTR_NOCAF:	/* srt: the constructor's number */
@@ -165,8 +208,8 @@ static bool table_before(const struct hsu_code *code, u64 addr,
 	}
 }
 
-bool hsu_info_entry(const struct hsu_code *code, u64 addr,
-		    struct hsu_entry *entry)
+static bool judge(const struct hsu_code *code, u64 addr,
+		  struct hsu_entry *entry)
 {
 	struct hsu_entry next;
 	u64 ahead;
@@ -177,9 +220,38 @@ bool hsu_info_entry(const struct hsu_code *code, u64 addr,
 	 * Parts of a table can look like another one that ends earlier: there
 	 * would be no room for code between the two.
 	 */
-	for (ahead = 8; ahead <= 32; ahead += 8)
+	for (ahead = 8; ahead <= MAX_TABLE; ahead += 8)
 		if (table_before(code, addr + ahead, &next) &&
-		    ahead <= (next.function ? 32 : 16))
+		    ahead <= next.table)
 			return false;
 	return true;
+}
+
+bool hsu_info_map(struct hsu_code *code)
+{
+	u64 first = (code->start + 7) / 8, addr;
+	struct hsu_entry entry;
+	u64 *map;
+
+	map = calloc((code->end - code->start) / 512 + 1, sizeof(*map));
+	if (!map)
+		return false;
+	for (addr = first * 8; addr < code->end; addr += 8)
+		if (judge(code, addr, &entry))
+			map[(addr / 8 - first) / 64] |=
+				1ull << (addr / 8 - first) % 64;
+	code->tables = map;
+	return true;
+}
+
+bool hsu_info_entry(const struct hsu_code *code, u64 addr,
+		    struct hsu_entry *entry)
+{
+	u64 word = addr / 8 - (code->start + 7) / 8;
+
+	if (!code->tables)
+		return judge(code, addr, entry);
+	return addr % 8 == 0 && addr >= code->start && addr < code->end &&
+		code->tables[word / 64] >> word % 64 & 1 &&
+		table_before(code, addr, entry);
 }

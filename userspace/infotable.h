@@ -13,9 +13,13 @@
  * @addr: its virtual address.
  * @off: bytes from Sp, at entry, up to the caller's return address.
  * @proc: a function or thunk starts here; else a continuation.
- * @function: a function starts here; its info table is longer than others.
+ * @function: it is a function.
  * @last: the outermost frame of a thread is entered: it has no caller.
- * @fixed: @off is certain; else it is 0 unless the code shows otherwise.
+ * @fixed: @off is certain; else there can be arguments on the stack that it
+ *	does not count.
+ * @slow: code that takes all arguments from the stack, 0: none.
+ * @args: words of arguments on the stack there.
+ * @table: bytes of the info table.
  */
 struct hsu_entry {
 	u64 addr;
@@ -24,7 +28,20 @@ struct hsu_entry {
 	bool function;
 	bool last;
 	bool fixed;
+	u64 slow;
+	u32 args;
+	u32 table;
 };
+
+/**
+ * hsu_info_map() - find all info tables in a piece of code
+ * @code: the code; its @tables is set, and to be freed.
+ *
+ * hsu_info_entry() is much quicker afterwards.
+ *
+ * Return: false if memory has run out.
+ */
+bool hsu_info_map(struct hsu_code *code);
 
 /**
  * hsu_info_entry() - is there an info table in front of this address?

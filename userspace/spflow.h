@@ -8,26 +8,7 @@
 #include "image_build.h"
 #include "infotable.h"
 #include "rows.h"
-
-/**
- * struct hsu_targets - addresses outside of a piece of code that it jumps to
- * @addr: the addresses; sorted and distinct after hsu_targets_sort().
- * @nr: their number.
- * @sorted: of them, those that hsu_targets_sort() has seen.
- * @cap: room.
- * @failed: memory has run out; some are missing.
- */
-struct hsu_targets {
-	u64 *addr;
-	size_t nr;
-	size_t sorted;
-	size_t cap;
-	bool failed;
-};
-
-void hsu_targets_add(struct hsu_targets *targets, u64 addr);
-void hsu_targets_sort(struct hsu_targets *targets);
-void hsu_targets_free(struct hsu_targets *targets);
+#include "targets.h"
 
 /**
  * hsu_sp_flow() - find Sp rows for a piece of Haskell code
