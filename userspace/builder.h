@@ -10,6 +10,7 @@
 #include "elffile.h"
 #include "image_build.h"
 #include "rows.h"
+#include "targets.h"
 
 /* A range of code and, where it matters, its HSUNWIND_CLASS_*. */
 struct hsu_range {
@@ -119,6 +120,15 @@ void hsu_build_stgrun(struct hsu_builder *b);
 void hsu_build_asm(struct hsu_builder *b);
 /* Adds the spans of Haskell code, with what @flags (HSU_BUILD_*) allow. */
 void hsu_build_haskell(struct hsu_builder *b, unsigned int flags);
+
+/**
+ * hsu_find_pointers() - find functions of the run-time system without symbols
+ * @b: the builder.
+ * @r: its Cmm code.
+ * @targets: what its C code and its tables point to in there is added.
+ */
+void hsu_find_pointers(struct hsu_builder *b, const struct hsu_range *r,
+		       struct hsu_targets *targets);
 
 /**
  * hsu_each_branch() - find direct calls and jumps in a range of code

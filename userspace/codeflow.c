@@ -285,8 +285,7 @@ static void follow(struct hsu_flow *f, u64 addr)
 				reach(f, &insn, target, state);
 			else
 				f->ops->leaves(f, &insn, target, state);
-			break;
-		case ZYDIS_CATEGORY_CALL:
+			state = f->ops->after(f, &insn, state);
 			break;
 		default:
 			state = f->ops->after(f, &insn, state);

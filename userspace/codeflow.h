@@ -18,6 +18,7 @@
  * @start: its virtual address.
  * @end: virtual address behind it.
  * @profiled: it is profiled Haskell code.
+ * @rts: it is the run-time system's own.
  * @tables: a bit for each multiple of 8 in it that an info table is in front
  *	of, or NULL if none has been looked for; see infotable.h.
  */
@@ -27,6 +28,7 @@ struct hsu_code {
 	u64 start;
 	u64 end;
 	bool profiled;
+	bool rts;
 	u64 *tables;
 };
 
@@ -46,7 +48,8 @@ struct hsu_flow;
 
 /**
  * struct hsu_flow_ops - what is followed
- * @after: state behind an instruction that is no jump or return.
+ * @after: state behind an instruction that is no jump or return, or a
+ *	conditional jump that is not taken.
  * @follows: is a jump to (or falling into) @target, an address of the function,
  *	part of the path? @insn is the jump, or NULL.
  * @leaves: the path ends with @insn: a return, a jump out of the function to

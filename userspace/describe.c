@@ -29,6 +29,7 @@ static const char *const kind_names[] = {
 	[HSUNWIND_RULE_HS_SP] = "haskell-sp",
 	[HSUNWIND_RULE_HS] = "haskell",
 	[HSUNWIND_RULE_HS_END] = "haskell-end",
+	[HSUNWIND_RULE_HS_SCAN] = "haskell-scan",
 	[HSUNWIND_RULE_CLONE] = "clone",
 };
 

@@ -213,6 +213,7 @@ static bool range_rows(struct hsu_builder *b, const struct hsu_range *r,
 	struct hsu_code code = {
 		.elf = b->elf, .bytes = bytes, .start = r->start, .end = r->end,
 		.profiled = b->info->profiled,
+		.rts = r->cls == HSUNWIND_CLASS_HS_RTS,
 	};
 	bool ok = true;
 
@@ -229,9 +230,9 @@ static bool range_rows(struct hsu_builder *b, const struct hsu_range *r,
 	return ok;
 }
 
-/* Functions of the run-time system, as far as there are symbols. */
-static void add_symbols(struct hsu_builder *b, const struct hsu_range *r,
-			struct hsu_targets *targets)
+/* Functions of the run-time system, by their symbols or who points to them. */
+static void add_functions(struct hsu_builder *b, const struct hsu_range *r,
+			  struct hsu_targets *targets)
 {
 	struct hsu_symbol *syms;
 	size_t nr, i;
@@ -240,41 +241,56 @@ static void add_symbols(struct hsu_builder *b, const struct hsu_range *r,
 	for (i = 0; i < nr; i++)
 		hsu_targets_add(targets, syms[i].addr);
 	free(syms);
+	if (!nr)
+		hsu_find_pointers(b, r, targets);
+}
+
+static bool class_rows(struct hsu_builder *b, u8 cls, struct hsu_rows *flow,
+		       struct hsu_targets *targets)
+{
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; i < b->haskell.nr; i++) {
+		const struct hsu_range *r = &b->haskell.v[i];
+
+		if (r->cls == cls)
+			ok &= range_rows(b, r, flow, targets);
+	}
+	hsu_targets_sort(targets);
+	return ok;
 }
 
 /*
- * Rows from the machine code itself. The run-time system comes last: what
- * other code jumps to there are its functions.
+ * Rows from the machine code itself. The run-time system comes last, and twice:
+ * what other code and its own jump to there are its functions.
  */
 static void code_rows(struct hsu_builder *b, struct hsu_rows *flow)
 {
 	struct hsu_targets targets = { 0 };
+	struct hsu_sp_stats stats;
+	struct hsu_rows first;
 	size_t i;
-	u8 cls;
 
 	for (i = 0; i < b->haskell.nr; i++)
 		if (b->haskell.v[i].cls == HSUNWIND_CLASS_HS_RTS)
-			add_symbols(b, &b->haskell.v[i], &targets);
-	for (cls = HSUNWIND_CLASS_HS; cls <= HSUNWIND_CLASS_HS_RTS; cls++) {
-		for (i = 0; i < b->haskell.nr; i++) {
-			const struct hsu_range *r = &b->haskell.v[i];
-
-			if (r->cls == cls && !range_rows(b, r, flow, &targets))
-				flow->failed = true;
-		}
-		hsu_targets_sort(&targets);
-	}
+			add_functions(b, &b->haskell.v[i], &targets);
+	flow->failed |= !class_rows(b, HSUNWIND_CLASS_HS, flow, &targets);
+	stats = b->info->flow;
+	hsu_rows_init(&first);
+	class_rows(b, HSUNWIND_CLASS_HS_RTS, &first, &targets);
+	hsu_rows_free(&first);
+	b->info->flow = stats;
+	flow->failed |= !class_rows(b, HSUNWIND_CLASS_HS_RTS, flow, &targets);
 	flow->failed |= targets.failed;
 	hsu_targets_free(&targets);
 }
 
 /* Haskell code between the rows that are known. */
 static void fill(struct hsu_builder *b, const struct hsu_range *r,
-		 const struct hsu_rows *sp, size_t *i)
+		 const struct hsu_rows *sp, size_t *i, u8 kind)
 {
-	struct hsunwind_rule rule = {
-		.kind = HSUNWIND_RULE_HS, .cls = r->cls,
-	};
+	struct hsunwind_rule rule = { .kind = kind, .cls = r->cls };
 	u64 at = r->start - b->base, end = r->end - b->base;
 
 	while (*i < sp->nr_spans && sp->spans[*i].end <= at)
@@ -335,7 +351,9 @@ void hsu_build_haskell(struct hsu_builder *b, unsigned int flags)
 		hsu_rows_free(&dbg);
 	}
 	for (i = 0; i < b->haskell.nr; i++)
-		fill(b, &b->haskell.v[i], &sp, &next);
+		fill(b, &b->haskell.v[i], &sp, &next,
+		     flags & HSU_BUILD_NO_FLOW ? HSUNWIND_RULE_HS_SCAN :
+						 HSUNWIND_RULE_HS);
 	b->rows.failed |= sp.failed;
 	hsu_rows_free(&sp);
 }

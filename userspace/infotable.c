@@ -16,7 +16,7 @@ enum {
 	FUN = 8, FUN_STATIC = 14,
 	THUNK = 15, THUNK_STATIC = 21, THUNK_SELECTOR = 22,
 	AP = 24, IND_STATIC = 28,
-	RET_SMALL = 30, RET_BIG = 31, UPDATE_FRAME = 33, CATCH_FRAME = 34,
+	RET_BCO = 29, RET_SMALL = 30, RET_BIG = 31, RET_FUN = 32, UPDATE_FRAME = 33, CATCH_FRAME = 34,
 	UNDERFLOW_FRAME = 35, STOP_FRAME = 36,
 	BLACKHOLE = 38, ATOMICALLY_FRAME = 55, CATCH_STM_FRAME = 57,
 	WHITEHOLE = 58,
@@ -199,6 +199,13 @@ static bool table_before(const struct hsu_code *code, u64 addr,
 			return false;
 		entry->off = words * 8;
 		return true;
+	case RET_FUN:
+	case RET_BCO:
+		/* header, size and function, or BCO; then what they describe */
+		entry->fixed = false;
+		entry->off = type == RET_FUN ? 24 : 16;
+		return code->rts && srt_ok(code, addr) &&
+		       frame_words(code, addr, type, &words);
 	case STOP_FRAME:
 		entry->last = true;
 		return srt_ok(code, addr) &&

@@ -61,7 +61,8 @@
 #define HSUNWIND_RULE_HS	7	/* Haskell code, distance not known */
 #define HSUNWIND_RULE_HS_END	8	/* Haskell code below the last frame */
 #define HSUNWIND_RULE_CLONE	9	/* as CFA, but no caller if rax is 0 */
-#define HSUNWIND_RULE_NR	10
+#define HSUNWIND_RULE_HS_SCAN	10	/* first at or above rbp + cfa_off + arg * cfa_reg */
+#define HSUNWIND_RULE_NR	11
 
 /* Saved-register slots of &struct hsunwind_rule, in words from the CFA. */
 #define HSUNWIND_SLOT_SAME	0	/* the caller's value is still there */
@@ -71,7 +72,8 @@
  * struct hsunwind_rule - how to unwind one frame
  * @kind: %HSUNWIND_RULE_*.
  * @cls: %HSUNWIND_CLASS_*. Must be a Haskell class exactly if @kind is one of
- *	%HSUNWIND_RULE_HS_SP, %HSUNWIND_RULE_HS and %HSUNWIND_RULE_HS_END.
+ *	%HSUNWIND_RULE_HS_SP, %HSUNWIND_RULE_HS, %HSUNWIND_RULE_HS_END and
+ *	%HSUNWIND_RULE_HS_SCAN.
  * @cfa_reg: DWARF number (0 to 15) of the register that the CFA is based on.
  *	0 for kinds that do not use it.
  * @reserved: must be 0.
@@ -82,6 +84,7 @@
  * @r14: the same for r14.
  * @arg: bytes, see @kind. For %HSUNWIND_RULE_HS_SP: what has been pushed on the
  *	C stack, that is, the distance from rsp to its value in pure Haskell code.
+ *	For %HSUNWIND_RULE_HS_SCAN: 0 or 8; the register has a number of words.
  *
  * The return address is at CFA - 8 for C code, and at the CFA for Haskell code.
  */

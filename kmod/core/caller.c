@@ -7,7 +7,7 @@
 #include "hsu_walk.h"
 
 #define SCAN_WORDS	1024	/* searched for a caller at most */
-#define CHECK_FRAMES	6	/* behind a candidate that must be frames too */
+#define CHECK_FRAMES	64	/* behind a candidate that must be frames too */
 #define OWN_CODE_BYTES	4096	/* of code searched for an info table */
 #define MAX_INCALLS	16	/* nested calls from C into Haskell looked at */
 
@@ -50,7 +50,7 @@ static bool own_continuation(struct hsu_walk *w, u64 ra, u64 ip)
 	return true;
 }
 
-/* Do more frames follow, or the end of the chunk? */
+/* Do more frames follow, up to the end of the chunk as a rule? */
 static bool leads_on(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		     u64 addr)
 {
@@ -68,20 +68,20 @@ static bool leads_on(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 }
 
 /*
- * Without Sp rows: the first word from Sp upwards that is a return address
- * from which the stack can be walked on, unless it is the code's own
- * continuation.
+ * From here on upwards there are only arguments in front of the caller's frame:
+ * the first word that is a return address from which the stack can be walked on
+ * is the caller's. In an image without the analysis of the machine code, code
+ * may also have a frame of its own there, its continuation.
  */
-static int scan(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 sp,
-		u64 *addr)
+static int scan(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u8 cls,
+		u64 from, u64 *addr)
 {
-	bool first = true;
+	bool first = cls == HSUNWIND_CLASS_HS;
 	struct hsu_frame f;
 	u64 at;
 	int ret;
 
-	w->scanned++;
-	for (at = sp; at < sp + SCAN_WORDS * 8; at += 8) {
+	for (at = from; at < from + SCAN_WORDS * 8; at += 8) {
 		ret = hsu_frame_at(w, ghc, at, &f);
 		if (ret == HSUNWIND_STOP_READ_SP)
 			return ret;
@@ -89,11 +89,13 @@ static int scan(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 sp,
 			continue;
 		if (first && f.words && own_continuation(w, f.ra, w->ip) &&
 		    leads_on(w, ghc, at + f.words * 8ull)) {
+			w->scanned++;
 			*addr = at + f.words * 8ull;
 			return HSU_GO;
 		}
 		first = false;
 		if (leads_on(w, ghc, at)) {
+			w->scanned += at != from;
 			*addr = at;
 			return HSU_GO;
 		}
@@ -189,6 +191,7 @@ int hsu_first_frame(struct hsu_walk *w, const struct hsu_map *map,
 	const struct hsunwind_ghc *ghc = &map->img->hdr->ghc;
 	struct hsu_frame f;
 	u64 sp;
+	int ret;
 
 	if (!hsu_valid(w, HSU_RBP))
 		return HSUNWIND_STOP_NO_REG;
@@ -209,10 +212,20 @@ int hsu_first_frame(struct hsu_walk *w, const struct hsu_map *map,
 		entered_from_c(w, ghc, &sp);
 	if (!sp || sp % 8)
 		return HSUNWIND_STOP_BAD_SP;
+	*addr = sp + rule->cfa_off;
+	if (rule->kind == HSUNWIND_RULE_HS)
+		return HSUNWIND_STOP_NO_CALLER;
 	if (rule->kind == HSUNWIND_RULE_HS_SP) {
-		*addr = sp + rule->cfa_off;
-		if (hsu_frame_at(w, ghc, *addr, &f) == HSU_GO)
-			return HSU_GO;
+		ret = hsu_frame_at(w, ghc, *addr, &f);
+		if (ret == HSU_GO || rule->cls == HSUNWIND_CLASS_HS)
+			return ret;
+		/* The function it works for may have arguments on the stack. */
+	} else if (rule->arg) {
+		if (!hsu_valid(w, rule->cfa_reg))
+			return HSUNWIND_STOP_NO_REG;
+		if (w->regs[rule->cfa_reg] > SCAN_WORDS)
+			return HSUNWIND_STOP_NO_CALLER;
+		*addr += rule->arg * w->regs[rule->cfa_reg];
 	}
-	return scan(w, ghc, sp, addr);
+	return scan(w, ghc, rule->cls, *addr, addr);
 }

@@ -39,8 +39,11 @@ static const char *check_rule(const struct hsunwind_rule *r)
 		return "rules: reserved field is not 0";
 	if (r->cfa_off > MAX_CFA_OFF || r->cfa_off < -MAX_CFA_OFF)
 		return "rules: cfa_off is out of range";
-	if (r->kind == HSUNWIND_RULE_HS_SP && (r->cfa_off % 8 || r->arg % 8))
+	if ((r->kind == HSUNWIND_RULE_HS_SP ||
+	     r->kind == HSUNWIND_RULE_HS_SCAN) && (r->cfa_off % 8 || r->arg % 8))
 		return "rules: Haskell offset is not a multiple of 8";
+	if (r->kind == HSUNWIND_RULE_HS_SCAN && r->arg && r->arg != 8)
+		return "rules: search by a register that has no words";
 	return NULL;
 }
 
