@@ -201,8 +201,7 @@ static void step(struct machine *m, u8 op, const u8 **p, const u8 *end,
 			scaled(m, (u64)hsu_sleb(p, end, bad)));
 		return;
 	case DW_CFA_register:
-		hsu_uleb(p, end, bad);
-		set_reg(m, reg, HSU_REG_OTHER, 0);
+		set_reg(m, reg, HSU_REG_IN, (s64)hsu_uleb(p, end, bad));
 		return;
 	case DW_CFA_expression:
 		set_expr(m, reg, HSU_REG_AT_EXPR, p, end);

@@ -18,7 +18,8 @@ enum hsu_reg_how {
 	HSU_REG_IS,		/* equal to CFA + off */
 	HSU_REG_AT_EXPR,	/* saved at the address that expr gives */
 	HSU_REG_IS_EXPR,	/* equal to what expr gives */
-	HSU_REG_OTHER,		/* in another register, or not understood */
+	HSU_REG_IN,		/* in the register off */
+	HSU_REG_OTHER,		/* not understood */
 };
 
 struct hsu_reg_rule {

@@ -24,6 +24,21 @@ static s16 slot(const struct hsu_reg_rule *r)
 	return (s16)words;
 }
 
+/* The same where the CFA is saved in the frame: slots count from its register. */
+static s16 aligned_slot(const struct hsu_reg_rule *r, u8 cfa_reg)
+{
+	s64 off;
+	u64 reg;
+
+	if (r->how == HSU_REG_SAME)
+		return HSUNWIND_SLOT_SAME;
+	if (r->how != HSU_REG_AT_EXPR ||
+	    !hsu_expr_breg(r->expr, r->expr_len, &reg, &off) ||
+	    reg != cfa_reg || off % 8 || off >= 16 || off < -32767 * 8)
+		return HSUNWIND_SLOT_LOST;
+	return (s16)(off / 8 - 2);
+}
+
 /*
  * The expression that linkers write for a lazy PLT: 8 bytes more once the
  * entry has pushed its index, which is after @arg bytes of its 16.
@@ -104,7 +119,10 @@ static bool convert(const struct hsu_cfa_row *row, bool signal,
 	}
 	if (signal)
 		return signal_rule(row, rule);
-	if (ra->how != HSU_REG_AT || ra->off != -8)
+	if (ra->how == HSU_REG_IN && row->regs[HSU_RSP].how == HSU_REG_SAME &&
+	    ra->off >= 0 && ra->off < HSU_NR_REGS)
+		rule->kind = HSUNWIND_RULE_RA_REG;
+	else if (ra->how != HSU_REG_AT || ra->off != -8)
 		return false;
 	rule->rbp = slot(&row->regs[HSU_RBP]);
 	rule->rbx = slot(&row->regs[HSU_RBX]);
@@ -113,17 +131,27 @@ static bool convert(const struct hsu_cfa_row *row, bool signal,
 		if (row->cfa_reg >= HSU_NR_REGS ||
 		    row->cfa_off > MAX_CFA_OFF || row->cfa_off < -MAX_CFA_OFF)
 			return false;
-		rule->kind = HSUNWIND_RULE_CFA;
+		if (rule->kind == HSUNWIND_RULE_RA_REG)
+			rule->arg = (s16)ra->off;
+		else
+			rule->kind = HSUNWIND_RULE_CFA;
 		rule->cfa_reg = (u8)row->cfa_reg;
 		rule->cfa_off = (s32)row->cfa_off;
 		return true;
 	}
+	if (rule->kind == HSUNWIND_RULE_RA_REG)
+		return false;
 	if (plt_expr(row->cfa_expr, row->cfa_expr_len, &rule->arg)) {
 		rule->kind = HSUNWIND_RULE_PLT;
 		return true;
 	}
 	rule->kind = HSUNWIND_RULE_DEREF;
-	return deref_expr(row->cfa_expr, row->cfa_expr_len, rule);
+	if (!deref_expr(row->cfa_expr, row->cfa_expr_len, rule))
+		return false;
+	rule->rbp = aligned_slot(&row->regs[HSU_RBP], rule->cfa_reg);
+	rule->rbx = aligned_slot(&row->regs[HSU_RBX], rule->cfa_reg);
+	rule->r14 = aligned_slot(&row->regs[HSU_R14], rule->cfa_reg);
+	return true;
 }
 
 bool hsu_rule_from_row(const struct hsu_cfa_row *row, bool signal,

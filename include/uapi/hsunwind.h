@@ -62,9 +62,14 @@
 #define HSUNWIND_RULE_HS_END	8	/* Haskell code below the last frame */
 #define HSUNWIND_RULE_CLONE	9	/* as CFA, but no caller if rax is 0 */
 #define HSUNWIND_RULE_HS_SCAN	10	/* first at or above rbp + cfa_off + arg * cfa_reg */
-#define HSUNWIND_RULE_NR	11
+#define HSUNWIND_RULE_RA_REG	11	/* as CFA; return address in register arg */
+#define HSUNWIND_RULE_NR	12
 
-/* Saved-register slots of &struct hsunwind_rule, in words from the CFA. */
+/*
+ * Saved-register slots of &struct hsunwind_rule, in words from the CFA. With
+ * %HSUNWIND_RULE_DEREF, from cfa_reg + 16: where the CFA would be if the frame's
+ * stack had not been aligned.
+ */
 #define HSUNWIND_SLOT_SAME	0	/* the caller's value is still there */
 #define HSUNWIND_SLOT_LOST	(-32768)
 
@@ -78,15 +83,17 @@
  *	0 for kinds that do not use it.
  * @reserved: must be 0.
  * @cfa_off: bytes, see @kind.
- * @rbp: slot of the caller's rbp, in words from the CFA; negative as a rule.
+ * @rbp: slot of the caller's rbp, in words; negative as a rule.
  *	%HSUNWIND_SLOT_SAME and %HSUNWIND_SLOT_LOST are special.
  * @rbx: the same for rbx.
  * @r14: the same for r14.
  * @arg: bytes, see @kind. For %HSUNWIND_RULE_HS_SP: what has been pushed on the
  *	C stack, that is, the distance from rsp to its value in pure Haskell code.
  *	For %HSUNWIND_RULE_HS_SCAN: 0 or 8; the register has a number of words.
+ *	For %HSUNWIND_RULE_RA_REG: DWARF number (0 to 15) of a register.
  *
- * The return address is at CFA - 8 for C code, and at the CFA for Haskell code.
+ * Otherwise the return address is at CFA - 8 for C code, and at the CFA for
+ * Haskell code.
  */
 struct hsunwind_rule {
 	__u8	kind;

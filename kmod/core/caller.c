@@ -9,7 +9,6 @@
 #define SCAN_WORDS	1024	/* searched for a caller at most */
 #define CHECK_FRAMES	64	/* behind a candidate that must be frames too */
 #define OWN_CODE_BYTES	4096	/* of code searched for an info table */
-#define MAX_INCALLS	16	/* nested calls from C into Haskell looked at */
 
 /*
  * Does an info table end at this place in the code? Its type is then a closure
@@ -122,69 +121,6 @@ static void entered_from_c(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		*sp = chunk.sp;
 }
 
-/* The call-in record of the OS thread whose Task is in this register. */
-static u64 task_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-		       u64 task)
-{
-	u64 incall, back;
-	u32 i;
-
-	if (!task || task % 8)
-		return 0;
-	for (i = 0; i < ARRAY_SIZE(ghc->task_incall); i++)
-		if (hsu_read(w, task + ghc->task_incall[i], &incall, 8) &&
-		    incall && incall % 8 == 0 &&
-		    hsu_read(w, incall + ghc->incall_task, &back, 8) &&
-		    back == task)
-			return incall;
-	return 0;
-}
-
-/*
- * The code around a safe call keeps what suspendThread() returned, its Task, in
- * a register that C preserves, for resumeThread(), which keeps it in one too
- * while it waits. The Task's stack of call-in records has one for every Haskell
- * stack of the OS thread, innermost first, which names the thread that is
- * suspended there. In front of those may stand records of calls into Haskell
- * that have not got there yet.
- */
-bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-		      u64 *sp)
-{
-	const u64 task[] = {
-		w->regs[HSU_RBX], w->regs[HSU_R14], w->callee[0], w->callee[1],
-	};
-	struct hsu_chunk chunk;
-	u64 incall = 0;
-	u64 tso;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(task) && !incall; i++)
-		incall = task_incall(w, ghc, task[i]);
-	for (i = 0; i < MAX_INCALLS && incall; i++) {
-		if (!hsu_read(w, incall + ghc->incall_suspended, &tso, 8) ||
-		    !hsu_read(w, incall + ghc->incall_prev, &incall, 8))
-			return false;
-		if (i < w->nr_incalls)
-			continue;
-		if (tso) {
-			if (!hsu_thread_chunk(w, ghc, tso, &chunk))
-				return false;
-			*sp = chunk.sp;
-			w->nr_incalls = i + 1;
-			w->incall_used = true;
-			return true;
-		}
-		/*
-		 * In suspendThread() or resumeThread(), and not suspended yet or
-		 * any more: Sp is where it was.
-		 */
-		if (w->callee_cls == HSUNWIND_CLASS_RTS)
-			return false;
-	}
-	return false;
-}
-
 int hsu_first_frame(struct hsu_walk *w, const struct hsu_map *map,
 		    const struct hsunwind_rule *rule, u64 *addr)
 {
@@ -199,8 +135,10 @@ int hsu_first_frame(struct hsu_walk *w, const struct hsu_map *map,
 	/*
 	 * The topmost frame of a suspended thread is the continuation of the
 	 * function that made the call: that function is in the chain already.
+	 * It may also be just about to make it.
 	 */
-	if (!w->exact && hsu_safe_call_sp(w, ghc, &sp)) {
+	if ((!w->exact || rule->cls == HSUNWIND_CLASS_HS) &&
+	    hsu_safe_call_sp(w, ghc, &sp)) {
 		if (sp != w->regs[HSU_RBP])
 			w->resynced++;
 		if (hsu_frame_at(w, ghc, sp, &f) == HSU_GO && f.words) {

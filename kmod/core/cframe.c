@@ -6,7 +6,7 @@
 #define BATCH_WORDS	8
 
 int hsu_load_slots(struct hsu_walk *w, const struct hsunwind_rule *rule,
-		   u64 cfa)
+		   u64 cfa, u64 base)
 {
 	const s16 slots[] = { rule->rbp, rule->rbx, rule->r14 };
 	static const u8 regs[] = { HSU_RBP, HSU_RBX, HSU_R14 };
@@ -14,13 +14,19 @@ int hsu_load_slots(struct hsu_walk *w, const struct hsunwind_rule *rule,
 	u64 value[ARRAY_SIZE(slots)];
 	s32 lowest = -1;
 	u32 lost = 0;
+	u64 ra;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(slots); i++)
 		if (slots[i] < lowest && slots[i] >= -BATCH_WORDS)
 			lowest = slots[i];
-	if (!hsu_read(w, cfa + 8 * (s64)lowest, &batch[BATCH_WORDS + lowest],
+	if (!hsu_read(w, base + 8 * (s64)lowest, &batch[BATCH_WORDS + lowest],
 		      -lowest * 8))
+		return HSUNWIND_STOP_READ_C;
+	ra = batch[BATCH_WORDS - 1];
+	if (rule->kind == HSUNWIND_RULE_RA_REG)
+		ra = w->regs[rule->arg];
+	else if (base != cfa && !hsu_read(w, cfa - 8, &ra, 8))
 		return HSUNWIND_STOP_READ_C;
 
 	for (i = 0; i < ARRAY_SIZE(slots); i++) {
@@ -33,7 +39,7 @@ int hsu_load_slots(struct hsu_walk *w, const struct hsunwind_rule *rule,
 			lost |= 1u << regs[i];
 		else if (slot < 0 && slot >= -BATCH_WORDS)
 			value[i] = batch[BATCH_WORDS + slot];
-		else if (!hsu_read(w, cfa + 8 * (s64)slot, &value[i], 8))
+		else if (!hsu_read(w, base + 8 * (s64)slot, &value[i], 8))
 			return HSUNWIND_STOP_READ_C;
 	}
 	w->callee_cls = rule->cls;
@@ -47,7 +53,7 @@ int hsu_load_slots(struct hsu_walk *w, const struct hsunwind_rule *rule,
 	}
 	w->regs[HSU_RSP] = cfa;
 	w->valid = ((w->valid | 1u << HSU_RSP) & HSU_TRACKED) & ~lost;
-	w->ip = batch[BATCH_WORDS - 1];
+	w->ip = ra;
 	w->exact = false;
 	return HSU_GO;
 }
@@ -78,6 +84,7 @@ static int step_signal(struct hsu_walk *w, const struct hsunwind_rule *rule)
 
 int hsu_step_c(struct hsu_walk *w, const struct hsunwind_rule *rule)
 {
+	u64 base = 0;
 	u64 cfa;
 
 	if (!hsu_valid(w, HSU_RSP))
@@ -104,7 +111,16 @@ int hsu_step_c(struct hsu_walk *w, const struct hsunwind_rule *rule)
 		if (!hsu_read(w, w->regs[rule->cfa_reg] + rule->arg, &cfa, 8))
 			return HSUNWIND_STOP_READ_C;
 		cfa += rule->cfa_off;
+		base = w->regs[rule->cfa_reg] + 16;
 		break;
+	case HSUNWIND_RULE_RA_REG:
+		/* Around a system call, where nothing is called. */
+		if (!w->exact || !hsu_valid(w, rule->cfa_reg))
+			return HSUNWIND_STOP_NO_REG;
+		cfa = w->regs[rule->cfa_reg] + rule->cfa_off;
+		if (cfa % 8 || cfa < w->regs[HSU_RSP])
+			return HSUNWIND_STOP_BAD_CFA;
+		return hsu_load_slots(w, rule, cfa, cfa);
 	case HSUNWIND_RULE_PLT:
 		cfa = w->regs[HSU_RSP] + 8;
 		if ((w->ip & 15) >= (u16)rule->arg)
@@ -117,5 +133,5 @@ int hsu_step_c(struct hsu_walk *w, const struct hsunwind_rule *rule)
 	/* The caller's frame lies above ours, so that every walk ends. */
 	if (cfa % 8 || cfa <= w->regs[HSU_RSP])
 		return HSUNWIND_STOP_BAD_CFA;
-	return hsu_load_slots(w, rule, cfa);
+	return hsu_load_slots(w, rule, cfa, base ? base : cfa);
 }

@@ -205,12 +205,12 @@ static bool leave_stgrun(struct hsu_walk *w, const struct hsu_map *map, u64 rsp)
 	u32 i;
 
 	for (i = 0; i < MAX_PUSHED; i++, base += 16) {
+		u64 cfa = base + rule->cfa_off;
 		u64 ra;
 
-		if (hsu_read(w, base + rule->cfa_off - 8, &ra, 8) &&
+		if (hsu_read(w, cfa - 8, &ra, 8) &&
 		    returns_to_scheduler(w, map, ra))
-			return hsu_load_slots(w, rule, base + rule->cfa_off) ==
-				HSU_GO;
+			return hsu_load_slots(w, rule, cfa, cfa) == HSU_GO;
 	}
 	return false;
 }

@@ -44,6 +44,9 @@ static const char *check_rule(const struct hsunwind_rule *r)
 		return "rules: Haskell offset is not a multiple of 8";
 	if (r->kind == HSUNWIND_RULE_HS_SCAN && r->arg && r->arg != 8)
 		return "rules: search by a register that has no words";
+	if (r->kind == HSUNWIND_RULE_RA_REG &&
+	    (r->arg < 0 || r->arg >= HSU_NR_REGS))
+		return "rules: no such register for the return address";
 	return NULL;
 }
 

@@ -18,13 +18,16 @@ enum {
 	AT_START = 0x300,	/* bottom */
 	AT_SCHEDULE = 0x400,	/* class RTS */
 	AT_USER = 0x500,	/* class C, rbp frame with saved rbx and r14 */
-	AT_DRAP = 0x600,	/* CFA = *(rbp - 8) */
+	AT_DRAP = 0x600,	/* CFA = *(rbp - 8), rbp at rbp */
 	AT_PLT = 0x700,
 	AT_SIGRETURN = 0x800,
+	AT_VFORK = 0x880,	/* return address in rdi */
 	AT_R12 = 0x900,		/* CFA from a register that is not tracked */
 	AT_HOLE = 0xa00,	/* no rule */
-	AT_CMM = 0x1000,	/* class HS_RTS, up to AT_HS */
-	AT_HS = 0x2000,		/* class HS, no Sp row, up to AT_HS_SP */
+	AT_CMM = 0x1000,	/* class HS_RTS, caller at or above rbp */
+	AT_HS = 0x2000,		/* class HS, no Sp row, up to AT_HS_SCAN */
+	AT_HS_SCAN = 0x6000,	/* class HS, caller at or above rbp + 8 */
+	AT_CMM_SCAN = 0x7000,	/* class HS_RTS, at or above rbp + 8 * rax */
 	AT_HS_SP = 0x8000,	/* return address at rbp + 16 */
 	AT_HS_END = 0x9000,	/* no Haskell frame is left */
 	AT_END = 0x9100,

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The core on invented stacks: the caller of Haskell code. */
+#include "core_fixture.h"
+
+TEST_F(core, safe_call_with_moved_stack)
+{
+	const __u64 task = WORLD_HEAP + 0x100, incall = WORLD_HEAP + 0x200;
+	const __u64 tso = WORLD_HEAP + 0x300, stack = WORLD_HEAP + 0x4000;
+
+	/* C code, called from Haskell whose stack has moved since. */
+	world_poke(self->world, C_SP - 8, CODE(AT_HS_SP + 0x40));
+	world_stgrun(self->world, C_SP, 1);
+	self->w->ip = CODE(AT_MAIN);
+	self->w->regs[HSU_RSP] = C_SP - 16;
+	self->w->regs[HSU_RBP] = WORLD_HEAP + 0x9000;	/* stale */
+	self->w->regs[HSU_RBX] = task;
+	world_poke(self->world, task + 0x78, incall);
+	world_poke(self->world, incall + 8, tso);
+	world_poke(self->world, incall + 0x28, task);
+	PUSH(tso, TSO_INFO, 0, 0, stack);
+	PUSH(stack, STACK_INFO, 0x100, stack + 0x200);
+	/* own continuation, then the caller */
+	PUSH(stack + 0x200, RET_3, 7, 7, RET_1, STOP_FRAME);
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_MAIN), CODE(AT_HS_SP + 0x40), RET_1);
+	EXPECT_EQ(1, self->w->resynced);
+}
+
+TEST_F(core, waiting_to_resume_after_a_safe_call)
+{
+	const __u64 task = WORLD_HEAP + 0x100, incall = WORLD_HEAP + 0x200;
+	const __u64 tso = WORLD_HEAP + 0x300, stack = WORLD_HEAP + 0x4000;
+
+	/*
+	 * AT_USER stands for resumeThread(): it has the Task in rbx, and has
+	 * saved its caller's, which is no Task.
+	 */
+	world_stgrun(self->world, C_SP, 1);
+	self->w->ip = CODE(AT_USER + 8);
+	self->w->regs[HSU_RSP] = C_SP - 0x30;
+	self->w->regs[HSU_RBP] = C_SP - 0x18;
+	self->w->regs[HSU_RBX] = task;
+	world_poke(self->world, C_SP - 0x20, 12345);	/* rbx */
+	world_poke(self->world, C_SP - 0x18, WORLD_HEAP + 0x9000);	/* stale */
+	world_poke(self->world, C_SP - 0x10, CODE(AT_HS_SP + 0x40));
+	world_poke(self->world, task + 0x78, incall);
+	world_poke(self->world, incall + 8, tso);
+	world_poke(self->world, incall + 0x28, task);
+	PUSH(tso, TSO_INFO, 0, 0, stack);
+	PUSH(stack, STACK_INFO, 0x100, stack + 0x200);
+	PUSH(stack + 0x200, RET_3, 7, 7, RET_1, STOP_FRAME);
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_USER + 8), CODE(AT_HS_SP + 0x40), RET_1);
+}
+
+TEST_F(core, scan_skips_the_own_continuation)
+{
+	START_IN_HASKELL();
+	/* The code at OWN runs; its frame is not popped yet. */
+	self->w->ip = OWN + 0x10;
+	memset(&self->world->text[AT_HS_SCAN + 0x100], 0xcc, 0x30);
+	PUSH(HS_SP, 0, OWN, RET_1, STOP_FRAME);
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(OWN + 0x10, RET_1);
+	EXPECT_EQ(1, self->w->scanned);
+	/* The same frame under code of another function is the caller's. */
+	START_IN_HASKELL();
+	self->w->ip = CODE(AT_HS_SCAN + 0x10);
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_HS_SCAN + 0x10), OWN, RET_1);
+	EXPECT_EQ(0, self->w->scanned);
+}
+
+TEST_F(core, scan_behind_what_a_register_counts)
+{
+	START_IN_HASKELL();
+	self->w->ip = CODE(AT_CMM_SCAN + 0x10);
+	self->w->regs[HSU_RAX] = 3;
+	/* Three words that are being filled, an argument, the caller. */
+	PUSH(HS_SP, RET_3, RET_1, RET_1, 7, RET_3, 7, 7, RET_1, STOP_FRAME);
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_CMM_SCAN + 0x10), RET_3, RET_1);
+	EXPECT_EQ(1, self->w->scanned);
+
+	START_IN_HASKELL();
+	self->w->ip = CODE(AT_CMM_SCAN + 0x10);
+	self->w->regs[HSU_RAX] = 1ull << 60;
+	EXPECT_EQ(HSUNWIND_STOP_NO_CALLER, world_walk(self->world));
+}
+
+TEST_F(core, scan_takes_no_frame_that_leads_nowhere)
+{
+	START_IN_HASKELL();
+	self->w->ip = CODE(AT_CMM_SCAN + 0x10);
+	self->w->regs[HSU_RAX] = 0;
+	PUSH(HS_SP, RET_3, RET_1, 7, 7, RET_1, STOP_FRAME);
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_CMM_SCAN + 0x10), RET_1);
+}
+
+TEST_F(core, nothing_is_guessed)
+{
+	/* The distance is not known, or the word there is no return address. */
+	START_IN_HASKELL();
+	self->w->ip = CODE(AT_HS + 0x10);
+	PUSH(HS_SP, RET_1, RET_1, 7, RET_1, STOP_FRAME);
+	EXPECT_EQ(HSUNWIND_STOP_NO_CALLER, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_HS + 0x10));
+	START_IN_HASKELL();
+	EXPECT_EQ(HSUNWIND_STOP_BAD_FRAME, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_HS_SP + 0x10));
+}
+
+TEST_F(core, entered_from_c_before_sp_is_loaded)
+{
+	const __u64 reg = WORLD_HEAP + 0x400, tso = WORLD_HEAP + 0x300;
+	const __u64 stack = WORLD_HEAP + 0x4000;
+
+	START_IN_HASKELL();
+	self->w->ip = CODE(AT_CMM + 0x10);
+	self->w->regs[HSU_RBP] = C_SP + 0x40;	/* still C's */
+	self->w->regs[HSU_R13] = reg;
+	world_poke(self->world, reg + 872, tso);
+	PUSH(tso, TSO_INFO, 0, 0, stack);
+	PUSH(stack, STACK_INFO, 0x100, stack + 0x200);
+	PUSH(stack + 0x200, RET_1, STOP_FRAME);
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_CMM + 0x10), RET_1);
+}
+
+/* A thread in a safe call, whose stack has moved to @stack since. */
+static void suspend(struct world *world, __u64 task, __u64 stack)
+{
+	const __u64 incall = WORLD_HEAP + 0x200, tso = WORLD_HEAP + 0x300;
+
+	world_poke(world, task + 0x78, incall);
+	world_poke(world, incall + 8, tso);
+	world_poke(world, incall + 0x28, task);
+	world_poke(world, tso, TSO_INFO);
+	world_poke(world, tso + 24, stack);
+	world_poke(world, stack, STACK_INFO);
+	world_poke(world, stack + 8, 0x100);
+	world_poke(world, stack + 16, stack + 0x200);
+}
+
+TEST_F(core, safe_call_with_the_task_on_the_stack)
+{
+	const __u64 task = WORLD_HEAP + 0x100, stack = WORLD_HEAP + 0x4000;
+
+	suspend(self->world, task, stack);
+	PUSH(stack + 0x200, RET_3, 7, 7, RET_1, STOP_FRAME);
+	world_stgrun(self->world, C_SP, 1);
+	world_poke(self->world, C_SP + 0x48, task);
+	world_poke(self->world, C_SP - 8, CODE(AT_HS_SP + 0x40));
+	self->w->ip = CODE(AT_MAIN);
+	self->w->regs[HSU_RSP] = C_SP - 16;
+	self->w->regs[HSU_RBP] = WORLD_HEAP + 0x9000;	/* stale */
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_MAIN), CODE(AT_HS_SP + 0x40), RET_1);
+	EXPECT_EQ(1, self->w->resynced);
+
+	/* It was left there by an earlier call: this one is not safe. */
+	world_poke(self->world, WORLD_HEAP + 0x200 + 8, 0);
+	PUSH(HS_SP, 1, 2, RET_2, 7, STOP_FRAME);
+	self->w->ip = CODE(AT_MAIN);
+	self->w->regs[HSU_RSP] = C_SP - 16;
+	self->w->regs[HSU_RBP] = HS_SP;
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_MAIN), CODE(AT_HS_SP + 0x40), RET_2);
+}
+
+TEST_F(core, about_to_make_a_safe_call)
+{
+	const __u64 task = WORLD_HEAP + 0x100, stack = WORLD_HEAP + 0x4000;
+
+	suspend(self->world, task, stack);
+	PUSH(stack + 0x200, RET_3, 7, 7, RET_1, STOP_FRAME);
+	START_IN_HASKELL();
+	self->w->regs[HSU_RBP] = WORLD_HEAP + 0x9000;	/* stale */
+	self->w->regs[HSU_RBX] = task;
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_HS_SP + 0x10), RET_1);
+}
+
+TEST_HARNESS_MAIN
