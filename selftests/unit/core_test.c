@@ -231,6 +231,52 @@ TEST_F(core, any_read_may_fail)
 	}
 }
 
+/* The number of the first rule of a kind in the invented image. */
+static struct hsunwind_rule *rule_of(struct world *world, __u8 kind)
+{
+	struct hsunwind_rule *rules = (void *)world->image +
+		world->image->rules;
+	__u32 i;
+
+	for (i = 0; i < world->image->nr_rules; i++)
+		if (rules[i].kind == kind)
+			return &rules[i];
+	return NULL;
+}
+
+TEST_F(core, rules_are_checked)
+{
+	const struct {
+		__u8 kind;
+		__s32 cfa_off;
+		__s16 arg;
+		const char *why;
+	} bad[] = {
+		{ HSUNWIND_RULE_HS_SCAN, 4, 0, "offset" },
+		{ HSUNWIND_RULE_HS_SCAN, 8, 4, "offset" },
+		{ HSUNWIND_RULE_HS_SCAN, 8, 16, "no words" },
+		{ HSUNWIND_RULE_RA_REG, 0, -1, "no such register" },
+		{ HSUNWIND_RULE_RA_REG, 0, HSU_NR_REGS, "no such register" },
+		{ HSUNWIND_RULE_RA_REG, 1 << 29, 0, "out of range" },
+	};
+	__u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct hsunwind_rule *r = rule_of(self->world, bad[i].kind);
+		struct hsunwind_rule good = *r;
+		struct hsu_image img;
+		const char *why;
+
+		r->cfa_off = bad[i].cfa_off;
+		r->arg = bad[i].arg;
+		why = hsu_image_init(&img, self->world->image,
+				     self->world->image->size);
+		ASSERT_NE(NULL, why);
+		EXPECT_NE(NULL, strstr(why, bad[i].why));
+		*r = good;
+	}
+}
+
 TEST(stop_reasons_have_names)
 {
 	unsigned int i, j;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Shows the rules of an image for tests: builds the image of a file and prints
- * the rule of each address that it reads, or all rows, or all ranges of a class.
+ * the rule of each address that it reads, or all rows, or all ranges of a class,
+ * or where in Haskell code there is none.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,23 @@ static void print_classes(const struct hsu_image *img)
 	}
 }
 
+/* What is longer than padding and an info table must be code. */
+static void print_gaps(const struct hsu_image *img)
+{
+	const __u32 longest = 15 + 40;
+	__u32 i;
+
+	for (i = 0; i + 1 < img->hdr->nr_rows; i++) {
+		const struct hsunwind_rule *r = &img->rules[img->ids[i]];
+
+		if (r->kind == HSUNWIND_RULE_HS &&
+		    r->cls == HSUNWIND_CLASS_HS &&
+		    img->pcs[i + 1] - img->pcs[i] > longest)
+			printf("%llx %u\n", img->hdr->base + img->pcs[i],
+			       img->pcs[i + 1] - img->pcs[i]);
+	}
+}
+
 static void answer(const struct hsu_image *img)
 {
 	unsigned long long addr;
@@ -89,7 +107,7 @@ int main(int argc, char **argv)
 			mode = argv[i][2];
 	}
 	if (i >= argc) {
-		fputs("usage: image_probe [--no-debug] [--no-flow] [--rows|--classes] FILE\n",
+		fputs("usage: image_probe [--no-debug] [--no-flow] [--rows|--classes|--gaps] FILE\n",
 		      stderr);
 		return 2;
 	}
@@ -108,6 +126,8 @@ int main(int argc, char **argv)
 		print_rows(&img);
 	else if (mode == 'c')
 		print_classes(&img);
+	else if (mode == 'g')
+		print_gaps(&img);
 	else
 		answer(&img);
 	hsu_built_free(&built);
