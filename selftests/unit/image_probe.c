@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 			mode = argv[i][2];
 	}
 	if (i >= argc) {
-		fputs("usage: image_probe [--no-debug] [--no-flow] [--rows|--classes|--gaps] FILE\n",
+		fputs("usage: image_probe [--no-debug] [--no-flow] [--MODE] FILE\n",
 		      stderr);
 		return 2;
 	}

@@ -397,7 +397,7 @@ test_stack_arguments()
 			--stop-address=$((0x$info - 31)) "$p" |
 			sed -n -E 's/^ [0-9a-f]+ ([0-9a-f]{2}).*/\1/p')
 		words=$((0x$words & 63))
-		[ $words -gt 5 ] || continue
+		[ "$words" -gt 5 ] || continue
 		printf '%s\n%s\n' "$slow" "$info" >>asked
 		printf 'hs_sp %d\nhs_sp %d\n' $((words * 8)) \
 			$(((words - 5) * 8)) >>want
@@ -419,7 +419,6 @@ test_rts_functions()
 			print $1 }' >asked
 		[ "$(wc -l <asked)" -eq 6 ] || return 1
 		./image_probe "$p.stripped" <asked >got
-		diag <got
 		! grep -v -E ' hs_rts (hs_sp|hs_scan) ' got || return 1
 		a=$(nm "$p" | awk '$3 == "stg_PAP_apply" { print $1 }')
 		printf '%s\n%x\n' "$a" $((0x$a + 0x27)) |
@@ -431,10 +430,22 @@ test_rts_functions()
 # A frame whose stack is aligned keeps the caller's rbp where its own points.
 test_aligned()
 {
-	printf '%s\n' 'void g(char *);' '__attribute__((noinline)) int f(int n)' \
-		'{ char b[64] __attribute__((aligned(64))); char c[n]; g(b); g(c); return *b; }' \
-		'void g(char *p) { *p = 1; }' 'int main(int n, char **v) { (void)v; return f(n); }' >aligned.c
-	gcc -O1 -fno-inline -mstackrealign -o aligned aligned.c &&
+	cat >aligned.c <<-END
+	void g(char *);
+	__attribute__((noinline))
+	int f(int a, int b, int c, int d, int e, int n, int m)
+	{
+		char x[64] __attribute__((aligned(64)));
+		char y[n];
+
+		g(x);
+		g(y);
+		return *x + m + a + b + c + d + e;
+	}
+	void g(char *p) { *p = 1; }
+	int main(int n, char **v) { return f(1, 2, 3, 4, 5, n, !v); }
+	END
+	gcc -O1 -fno-inline -mforce-drap -o aligned aligned.c &&
 		./image_probe --rows aligned >got || return 1
 	grep -q ' c deref 6 0 -2 ' got
 }
