@@ -39,6 +39,7 @@ static u64 find_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 {
 	const u64 regs[] = {
 		w->regs[HSU_RBX], w->regs[HSU_R14], w->callee[0], w->callee[1],
+		w->regs[HSU_RBP],	/* in code made with LLVM */
 	};
 	u64 words[SPILL_BATCH];
 	u64 incall = 0;
