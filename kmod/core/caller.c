@@ -75,7 +75,6 @@ static bool leads_on(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 static int scan(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u8 cls,
 		u64 from, u64 *addr)
 {
-	bool first = cls == HSUNWIND_CLASS_HS;
 	struct hsu_frame f;
 	u64 at;
 	int ret;
@@ -86,13 +85,13 @@ static int scan(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u8 cls,
 			return ret;
 		if (ret != HSU_GO)
 			continue;
-		if (first && f.words && own_continuation(w, f.ra, w->ip) &&
+		if (cls == HSUNWIND_CLASS_HS && f.words &&
+		    own_continuation(w, f.ra, w->ip) &&
 		    leads_on(w, ghc, at + f.words * 8ull)) {
 			w->scanned++;
 			*addr = at + f.words * 8ull;
 			return HSU_GO;
 		}
-		first = false;
 		if (leads_on(w, ghc, at)) {
 			w->scanned += at != from;
 			*addr = at;

@@ -63,6 +63,13 @@ TEST_F(core, scan_skips_the_own_continuation)
 	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
 	EXPECT_CHAIN(OWN + 0x10, RET_1);
 	EXPECT_EQ(1, self->w->scanned);
+	/* A word in front of it looks like a frame. */
+	START_IN_HASKELL();
+	self->w->ip = OWN + 0x10;
+	PUSH(HS_SP, RET_2, 7, 7, OWN, RET_1, STOP_FRAME);
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(OWN + 0x10, RET_1);
+	PUSH(HS_SP, 0, OWN, RET_1, STOP_FRAME);
 	/* The same frame under code of another function is the caller's. */
 	START_IN_HASKELL();
 	self->w->ip = CODE(AT_HS_SCAN + 0x10);
