@@ -133,7 +133,7 @@ void hsu_find_pointers(struct hsu_builder *b, const struct hsu_range *r,
 {
 	struct search s = { .b = b, .r = r, .targets = targets };
 	const struct hsu_range *cls;
-	const struct hsu_section *sec;
+	const struct hsu_load *loads;
 	size_t nr, i;
 
 	each_window(&s, r->start, r->end, look_in_code);
@@ -146,11 +146,12 @@ void hsu_find_pointers(struct hsu_builder *b, const struct hsu_range *r,
 			each_window(&s, b->fdes.v[i].start, b->fdes.v[i].end,
 				    look_in_code);
 	}
-	sec = hsu_elf_sections(b->elf, &nr);
+	/* Constants may be in one segment with code. */
+	loads = hsu_elf_loads(b->elf, &nr);
 	for (i = 0; i < nr; i++)
-		if (!sec[i].exec && !sec[i].nobits && sec[i].addr)
-			each_window(&s, sec[i].addr, sec[i].addr + sec[i].size,
-				    look_in_constants);
+		each_window(&s, loads[i].vaddr,
+			    loads[i].vaddr + loads[i].filesz,
+			    look_in_constants);
 	targets->failed |= s.jumps.failed;
 	hsu_targets_free(&s.jumps);
 }
