@@ -97,7 +97,7 @@ def plain_name(name):
     """
     for end in ('_info', '_entry'):
         if name.endswith(end):
-            return re.sub(r'^(Main|Cmain)_', '', name[:-len(end)]), True
+            return re.sub(r'^(Main|Cmain|Work)_', '', name[:-len(end)]), True
     return name, False
 
 
