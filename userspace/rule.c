@@ -12,16 +12,50 @@
 #define MAX_CFA_OFF	(1 << 28)
 
 /* The caller's value of a register that the walk tracks, as a slot. */
-static s16 slot(const struct hsu_reg_rule *r)
+static s16 slot(const struct hsu_reg_rule *r, u8 slots)
 {
-	s64 words = r->off / 8;
+	s64 off = r->off;
+	u64 reg;
 
 	if (r->how == HSU_REG_SAME)
 		return HSUNWIND_SLOT_SAME;
-	if (r->how != HSU_REG_AT || r->off % 8 || words < -32767 ||
-	    words > 32767 || !words)
+	if (slots == HSUNWIND_SLOTS_RBP) {
+		if (r->how != HSU_REG_AT_EXPR ||
+		    !hsu_expr_breg(r->expr, r->expr_len, &reg, &off) ||
+		    reg != HSU_RBP)
+			return HSUNWIND_SLOT_LOST;
+		off -= 16;
+	} else if (r->how != HSU_REG_AT) {
 		return HSUNWIND_SLOT_LOST;
-	return (s16)words;
+	}
+	if (off % 8 || off / 8 < -32767 || off / 8 > 32767 || !off)
+		return HSUNWIND_SLOT_LOST;
+	return (s16)(off / 8);
+}
+
+/*
+ * Where the registers are saved. GCC describes those of a function that aligns
+ * its stack by their distance from rbp, and goes on to do so at its return,
+ * when they have been restored, and rbp too.
+ */
+static void slots_rule(const struct hsu_cfa_row *row,
+		       struct hsunwind_rule *rule)
+{
+	const struct hsu_reg_rule *rbp = &row->regs[HSU_RBP];
+	u64 reg;
+	s64 off;
+
+	if (rbp->how == HSU_REG_AT_EXPR &&
+	    hsu_expr_breg(rbp->expr, rbp->expr_len, &reg, &off) &&
+	    reg == HSU_RBP && !off) {
+		if (!row->cfa_expr && row->cfa_reg == HSU_RSP &&
+		    row->cfa_off == 8)
+			return;
+		rule->slots = HSUNWIND_SLOTS_RBP;
+	}
+	rule->rbp = slot(rbp, rule->slots);
+	rule->rbx = slot(&row->regs[HSU_RBX], rule->slots);
+	rule->r14 = slot(&row->regs[HSU_R14], rule->slots);
 }
 
 /*
@@ -106,9 +140,7 @@ static bool convert(const struct hsu_cfa_row *row, bool signal,
 		return signal_rule(row, rule);
 	if (ra->how != HSU_REG_AT || ra->off != -8)
 		return false;
-	rule->rbp = slot(&row->regs[HSU_RBP]);
-	rule->rbx = slot(&row->regs[HSU_RBX]);
-	rule->r14 = slot(&row->regs[HSU_R14]);
+	slots_rule(row, rule);
 	if (!row->cfa_expr) {
 		if (row->cfa_reg >= HSU_NR_REGS ||
 		    row->cfa_off > MAX_CFA_OFF || row->cfa_off < -MAX_CFA_OFF)

@@ -10,17 +10,26 @@ int hsu_load_slots(struct hsu_walk *w, const struct hsunwind_rule *rule,
 {
 	const s16 slots[] = { rule->rbp, rule->rbx, rule->r14 };
 	static const u8 regs[] = { HSU_RBP, HSU_RBX, HSU_R14 };
+	u64 base = cfa;
 	u64 batch[BATCH_WORDS];
 	u64 value[ARRAY_SIZE(slots)];
 	s32 lowest = -1;
 	u32 lost = 0;
 	u32 i;
 
+	if (rule->slots == HSUNWIND_SLOTS_RBP) {
+		if (!hsu_valid(w, HSU_RBP))
+			return HSUNWIND_STOP_NO_REG;
+		base = w->regs[HSU_RBP] + 16;
+	}
 	for (i = 0; i < ARRAY_SIZE(slots); i++)
 		if (slots[i] < lowest && slots[i] >= -BATCH_WORDS)
 			lowest = slots[i];
-	if (!hsu_read(w, cfa + 8 * (s64)lowest, &batch[BATCH_WORDS + lowest],
+	if (!hsu_read(w, base + 8 * (s64)lowest, &batch[BATCH_WORDS + lowest],
 		      -lowest * 8))
+		return HSUNWIND_STOP_READ_C;
+	/* The word below the other base need not be the return address. */
+	if (base != cfa && !hsu_read(w, cfa - 8, &batch[BATCH_WORDS - 1], 8))
 		return HSUNWIND_STOP_READ_C;
 
 	for (i = 0; i < ARRAY_SIZE(slots); i++) {
@@ -33,7 +42,7 @@ int hsu_load_slots(struct hsu_walk *w, const struct hsunwind_rule *rule,
 			lost |= 1u << regs[i];
 		else if (slot < 0 && slot >= -BATCH_WORDS)
 			value[i] = batch[BATCH_WORDS + slot];
-		else if (!hsu_read(w, cfa + 8 * (s64)slot, &value[i], 8))
+		else if (!hsu_read(w, base + 8 * (s64)slot, &value[i], 8))
 			return HSUNWIND_STOP_READ_C;
 	}
 	w->callee_cls = rule->cls;

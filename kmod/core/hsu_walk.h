@@ -53,7 +53,7 @@ int hsu_emit_haskell(struct hsu_walk *w, u64 addr, u8 cls);
  * @rule: whose slots to use.
  * @cfa: of that frame.
  *
- * Return: %HSU_GO or %HSUNWIND_STOP_READ_C; in that case nothing changes.
+ * Return: %HSU_GO or why not; in that case nothing changes.
  */
 int hsu_load_slots(struct hsu_walk *w, const struct hsunwind_rule *rule,
 		   u64 cfa);

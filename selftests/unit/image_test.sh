@@ -56,6 +56,7 @@ build_programs()
 		build_haskell dynamic-pie -O -dynamic -pie &&
 		build_haskell alone -O -optl-static &&
 		gcc -g -O2 -o plain "$here/image_plain.c" &&
+		gcc -g -O2 -o aligned "$here/image_aligned.c" &&
 		gcc -g -O2 -static -o plain-static "$here/image_plain.c"
 }
 
@@ -310,6 +311,25 @@ test_obscure_ccall()
 	END
 }
 
+# A function that aligns its stack: in its body, when all that it has saved is
+# restored, and at its return, where GCC's CFI says that nothing is.
+test_aligned()
+{
+	objdump -d --no-show-raw-insn aligned | awk '
+		/^[0-9a-f]+ <aligned>:/ { on = 1; next }
+		!NF { on = 0 }
+		on && ($2 ~ /^(call|ret)/ || /\tlea +-0x8\(%r.*\),%rsp$/) {
+			print substr($1, 1, length($1) - 1)
+		}' | ./image_probe aligned | cut -d' ' -f2- |
+		sed -E -e 's/ deref 6 0 -2 (-[0-9]+|0) (-[0-9]+|0) -[0-9]+ / deref 6 0 -2 * /' \
+			-e 's/ cfa (8|9|1[0-5]) / cfa * /' >got
+	diff - got <<-END
+	c deref 6 0 -2 * from rbp
+	c cfa * 0 0 0 0 0
+	c cfa 7 8 0 0 0 0
+	END
+}
+
 # A file without section headers gives the same image.
 test_no_sections()
 {
@@ -425,7 +445,7 @@ if [ -z "$libdir" ]; then
 	echo "1..0 # SKIP no ghc"
 	exit 4
 fi
-echo "1..43"
+echo "1..44"
 if ! build_tools || ! build_programs; then
 	echo "Bail out! the tests cannot be built"
 	exit 1
@@ -444,6 +464,7 @@ run "rows of libHSrts agree with readelf" test_cfi "$(ls "$rts"/libHSrts-ghc*.so
 run "compressed and separate debugging information" test_debug_forms
 run "StgRun has right rules everywhere" test_stgrun
 run "return address of adjustors' calls" test_obscure_ccall
+run "a function that aligns its stack" test_aligned
 run "file without section headers" test_no_sections
 run "no C code counts as Haskell" test_foreign
 run "signal, clone and PLT frames of the C library" test_libc
@@ -457,5 +478,5 @@ run "damaged files: program with debugging information" test_damaged debug 60
 run "damaged files: shared library" test_damaged "$(ls "$rts"/libHSrts-ghc*.so)" 100
 run "damaged files: statically linked program" test_damaged plain-static 100
 
-[ $n -eq 43 ] || failed=1
+[ $n -eq 44 ] || failed=1
 exit $failed

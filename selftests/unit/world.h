@@ -19,6 +19,7 @@ enum {
 	AT_SCHEDULE = 0x400,	/* class RTS */
 	AT_USER = 0x500,	/* class C, rbp frame with saved rbx and r14 */
 	AT_DRAP = 0x600,	/* CFA = *(rbp - 8) */
+	AT_ALIGNED = 0x680,	/* the same, and rbp and rbx at rbp, rbp - 16 */
 	AT_PLT = 0x700,
 	AT_SIGRETURN = 0x800,
 	AT_R12 = 0x900,		/* CFA from a register that is not tracked */
