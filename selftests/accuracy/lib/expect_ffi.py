@@ -27,6 +27,33 @@ def args():
     return paths
 
 
+def capi(number, name):
+    """The C function that GHC writes for a capi import."""
+    return 'ghczuwrapperZC%dZCmainZCMainZC%s' % (number, name)
+
+
+def kinds():
+    leaf = ['c_leaf', 'c_spin']
+    paths = [ROOT + [leg] + leaf for leg in
+             ('unsafe', 'safe', 'interruptibly',
+              'unsafeIO', 'safeIO', 'interruptiblyIO')]
+    library = 'base_ForeignziCziError_throwErrnoIfMinus1Retry2'
+    paths += [
+        ROOT + ['capiUnsafe', capi(2, 'czucapi'), 'c_capi', 'c_spin'],
+        ROOT + ['capiSafe', capi(1, 'czucapi'), 'c_capi', 'c_spin'],
+        ROOT + ['variadic', capi(0, 'czusum'), 'c_sum', 'c_spin'],
+        ROOT + ['checked', library, 'checked', 'c_fails', 'c_spin'],
+        ROOT + ['dynamicUnsafe', 'c_dynamic', 'c_spin'],
+        ROOT + ['realignedUnsafe', 'c_realigned', 'c_spin'],
+    ]
+    for leg, function in (('back', 'c_back'), ('backInterruptible', 'c_back'),
+                          ('dynamicBack', 'c_dynamic_back'),
+                          ('realignedBack', 'c_realigned_back')):
+        paths += working(ROOT + [leg, function, stub('mkBack'), 'inHaskell'])
+    return paths
+
+
 FIXTURES = {
     'ffi_args': (args, ROOT),
+    'ffi_kinds': (kinds, ROOT),
 }
