@@ -53,7 +53,29 @@ def kinds():
     return paths
 
 
+def pointers():
+    # qsort() calls a function that calls itself for each half.
+    sorting = [['[libc.so.6]'] * depth for depth in range(2, 7)]
+    compare = [stub('mkCompare'), 'compareWords']
+    paths = [ROOT + [leg, 'c_leaf', 'c_spin']
+             for leg in ('callsC', 'callsSafely')]
+    paths += [ROOT + [leg, 'c_nine', 'c_spin']
+              for leg in ('callsNine', 'callsNineSafely')]
+    for way in [['callsNineSafely', stub('mkNine'), 'wrappedNine'],
+                ['callsExported', 'hs_exported', 'exported'],
+                ['callsWrapped', stub('mkNumber'), 'wrapped'],
+                ['passesExported', 'c_call', 'hs_exported', 'exported'],
+                ['passesWrapped', 'c_call', stub('mkNumber'), 'wrapped'],
+                ['searches', '[libc.so.6]'] + compare] + \
+            [['sorts'] + libc + compare for libc in sorting] + \
+            [['sortsExported'] + libc + ['hs_compare', 'compareWords']
+             for libc in sorting]:
+        paths += working(ROOT + way)
+    return paths
+
+
 FIXTURES = {
     'ffi_args': (args, ROOT),
     'ffi_kinds': (kinds, ROOT),
+    'ffi_pointers': (pointers, ROOT),
 }
