@@ -74,8 +74,35 @@ def pointers():
     return paths
 
 
+def cxx():
+    callback = [stub('mkNumber'), 'inHaskell']
+    compare = [stub('mkCompare'), 'isLess']
+    # std::sort() with a function pointer, on an array of long.
+    loop = '_ZSt16__introsort_loopIPllN9__gnu_cxx5__ops15_Iter_comp_iterI' \
+        'PFlllEEEEvT_S7_T0_T1_'
+    insertion = '_ZSt16__insertion_sortIPlN9__gnu_cxx5__ops15_Iter_comp_iter' \
+        'IPFlllEEEEvT_S7_T0_'
+    virtual = ROOT + ['virtual', 'cxx_virtual',
+                      '_ZL9apply_allRKSt6vectorIP4baseSaIS1_EEl']
+    guarded = ROOT + ['guarded', 'cxx_guarded']
+    catches = ROOT + ['catches', 'cxx_catches']
+    throws = catches + ['_ZL6throwsPFllEl']
+    sorts = ROOT + ['sorts', 'cxx_sort']
+    guard = ['_ZN5guardD2Ev', 'c_spin']
+    paths = [virtual + ['_ZN5works5applyEl', 'c_spin'],
+             guarded + guard, throws + guard, catches + ['c_spin']]
+    for way in [virtual + ['_ZN5calls5applyEl'] + callback,
+                guarded + callback, throws + callback,
+                ROOT + ['forEach', 'cxx_each'] + callback,
+                sorts + compare, sorts + [insertion] + compare] + \
+            [sorts + [loop] * depth + compare for depth in range(1, 7)]:
+        paths += working(way)
+    return paths
+
+
 FIXTURES = {
     'ffi_args': (args, ROOT),
     'ffi_kinds': (kinds, ROOT),
     'ffi_pointers': (pointers, ROOT),
+    'ffi_cxx': (cxx, ROOT),
 }
