@@ -100,9 +100,26 @@ def cxx():
     return paths
 
 
+def nested():
+    # Two functions of glibc lie between _start and main.
+    root = ['_start', '[libc.so.6]', '[libc.so.6]', 'main']
+    in_haskell = ['hs_level', 'level']
+    paths = []
+    for depth in range(1, 8):
+        in_c = root + ['c_level'] + (in_haskell + ['c_level']) * (depth - 1)
+        paths.append(in_c + ['c_spin'])
+        if depth < 7:
+            paths += working(in_c + in_haskell)
+    for way in (in_c, root + ['c_padded']):
+        paths += [way + ['hs_bottom', 'bottom', c, 'c_spin']
+                  for c in ('c_many', 'c_leaf')]
+    return paths
+
+
 FIXTURES = {
     'ffi_args': (args, ROOT),
     'ffi_kinds': (kinds, ROOT),
     'ffi_pointers': (pointers, ROOT),
     'ffi_cxx': (cxx, ROOT),
+    'ffi_nested': (nested, ['_start', 'main']),
 }
