@@ -116,10 +116,25 @@ def nested():
     return paths
 
 
+def threads():
+    # The two functions of glibc that a thread begins in.
+    start = ['[libc.so.6]', '[libc.so.6]']
+    calling = start + ['calling_thread']
+    in_haskell = calling + ['hs_calls', 'calls']
+    mine = ROOT + ['mine']
+    return working(in_haskell) + working(mine) + working(['waits', 'woken']) + \
+        working(in_haskell + ['c_calls_back', 'hs_works', 'works']) + [
+            calling + ['c_spin'],
+            mine + ['c_leaf', 'c_spin'],
+            start + ['waking_thread', 'c_spin'],
+        ]
+
+
 FIXTURES = {
     'ffi_args': (args, ROOT),
     'ffi_kinds': (kinds, ROOT),
     'ffi_pointers': (pointers, ROOT),
     'ffi_cxx': (cxx, ROOT),
+    'ffi_threads': (threads, ROOT + ['waits']),
     'ffi_nested': (nested, ['_start', 'main']),
 }
