@@ -139,12 +139,25 @@ static u64 task_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 }
 
 /*
+ * A record that belongs to no Haskell stack has no thread bound to it, although
+ * it is not that of a worker, which has no other below: performGC() adds one
+ * while it collects, and so does hs_try_putmvar(). The bound thread is the first
+ * member of struct InCall_ (rts/Task.h, GHC 8.8 to 9.10).
+ */
+static bool has_stack(struct hsu_walk *w, u64 incall, u64 prev)
+{
+	u64 bound;
+
+	return !prev || !hsu_read(w, incall, &bound, 8) || bound;
+}
+
+/*
  * The code around a safe call keeps what suspendThread() returned, its Task, in
  * a register that C preserves, for resumeThread(), which keeps it in one too
  * while it waits. The Task's stack of call-in records has one for every Haskell
  * stack of the OS thread, innermost first, which names the thread that is
  * suspended there. In front of those may stand records of calls into Haskell
- * that have not got there yet.
+ * that have not got there yet, and others have none at all: see has_stack().
  */
 bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		      u64 *sp)
@@ -154,22 +167,23 @@ bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 	};
 	struct hsu_chunk chunk;
 	u64 incall = 0;
-	u64 tso;
+	u64 prev, tso;
+	u32 seen = 0;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(task) && !incall; i++)
 		incall = task_incall(w, ghc, task[i]);
-	for (i = 0; i < MAX_INCALLS && incall; i++) {
+	for (i = 0; i < MAX_INCALLS && incall; i++, incall = prev) {
 		if (!hsu_read(w, incall + ghc->incall_suspended, &tso, 8) ||
-		    !hsu_read(w, incall + ghc->incall_prev, &incall, 8))
+		    !hsu_read(w, incall + ghc->incall_prev, &prev, 8))
 			return false;
-		if (i < w->nr_incalls)
+		if (!has_stack(w, incall, prev) || seen++ < w->nr_incalls)
 			continue;
 		if (tso) {
 			if (!hsu_thread_chunk(w, ghc, tso, &chunk))
 				return false;
 			*sp = chunk.sp;
-			w->nr_incalls = i + 1;
+			w->nr_incalls = seen;
 			w->incall_used = true;
 			return true;
 		}

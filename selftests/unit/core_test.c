@@ -288,6 +288,31 @@ TEST_F(core, safe_call_with_moved_stack)
 	EXPECT_EQ(1, self->w->resynced);
 }
 
+/* performGC() is called from Haskell that C has called, and has a record too. */
+TEST_F(core, record_without_a_stack_before_that_of_a_safe_call)
+{
+	const __u64 task = WORLD_HEAP + 0x100, gc = WORLD_HEAP + 0x180;
+	const __u64 inner = WORLD_HEAP + 0x200, outer = WORLD_HEAP + 0x280;
+	const __u64 tso = WORLD_HEAP + 0x300, other = WORLD_HEAP + 0x380;
+	const __u64 stack = WORLD_HEAP + 0x4000;
+
+	world_poke(self->world, C_SP - 8, CODE(AT_HS_SP + 0x40));
+	world_stgrun(self->world, C_SP, 1);
+	self->w->ip = CODE(AT_SCHEDULE + 8);
+	self->w->regs[HSU_RSP] = C_SP - 16;
+	self->w->regs[HSU_RBP] = WORLD_HEAP + 0x9000;	/* stale */
+	self->w->regs[HSU_RBX] = task;
+	world_poke(self->world, task + 0x78, gc);
+	PUSH(gc, 0, 0, 0, 0, 0, task, inner);
+	PUSH(inner, tso, tso, 0, 0, 0, task, outer);
+	PUSH(outer, other, other, 0, 0, 0, task, 0);
+	PUSH(tso, TSO_INFO, 0, 0, stack);
+	PUSH(stack, STACK_INFO, 0x100, stack + 0x200);
+	PUSH(stack + 0x200, RET_3, 7, 7, RET_1, STOP_FRAME);
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_SCHEDULE + 8), CODE(AT_HS_SP + 0x40), RET_1);
+}
+
 TEST_F(core, scan_skips_the_own_continuation)
 {
 	START_IN_HASKELL();
