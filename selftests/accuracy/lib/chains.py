@@ -33,7 +33,7 @@ class Checker:
     def __init__(self, paths, root):
         self.paths = paths
         known = {name for path in paths for name in path}
-        self.known = {n for n in known if not n.startswith('[')}
+        self.known = {n for n in known if n[0] not in '[?'}
         self.work = self.known - set(root)
         self.inside = 0
         self.called = 0

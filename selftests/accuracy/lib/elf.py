@@ -93,13 +93,13 @@ def line_rows(binary, source):
 def plain_name(name):
     """f3 for Main_f3_info, but the full name for what is in a library.
 
-    Also tells whether it is Haskell code. The unlikely part of a C function is
-    that function.
+    Also tells whether it is Haskell code. What GCC has split a C function
+    into is that function.
     """
     for end in ('_info', '_entry'):
         if name.endswith(end):
             return re.sub(r'^(Main|Cmain|Nested|Work)_', '', name[:-len(end)]), True
-    return name.removesuffix('.cold'), False
+    return name.partition('.')[0], False
 
 
 def make_map(binary, source=None, debug=None):
