@@ -143,6 +143,22 @@ def finalizers():
     return paths
 
 
+def moves():
+    # lazily() ends in a call of force(); the lazy value's code is in its lines.
+    lazily = ['force', 'lazily']
+    second = lazily + ['second', 'c_leaf', 'c_spin']
+    calls = ['returns'] + lazily + ['calls', 'c_back']
+    in_haskell = calls + [stub('mkNumber'), 'inHaskell']
+    return [
+        ['moves', 'first'] + second,
+        calls + ['c_spin'],
+        in_haskell + second,
+        ['moves', 'first', 'lazily'],
+        ['returns', 'lazily'],
+        in_haskell + ['lazily'],
+    ]
+
+
 FIXTURES = {
     'ffi_args': (args, ROOT),
     'ffi_kinds': (kinds, ROOT),
@@ -150,5 +166,6 @@ FIXTURES = {
     'ffi_cxx': (cxx, ROOT),
     'ffi_threads': (threads, ROOT + ['waits']),
     'ffi_finalizers': (finalizers, ROOT),
+    'ffi_moves': (moves, ['moves', 'returns']),
     'ffi_nested': (nested, ['_start', 'main']),
 }
