@@ -98,7 +98,7 @@ def plain_name(name):
     """
     for end in ('_info', '_entry'):
         if name.endswith(end):
-            return re.sub(r'^(Main|Cmain|Nested|Work)_', '', name[:-len(end)]), True
+            return re.sub(r'^(Main|Cmain|Nested|Library|Work)_', '', name[:-len(end)]), True
     return name.partition('.')[0], False
 
 

@@ -159,6 +159,20 @@ def moves():
     ]
 
 
+def library():
+    in_haskell = ['c_level', 'lib_calls', 'calls']
+    paths = []
+    for root, levels in ((['_start', '[libc.so.6]', '[libc.so.6]', 'main'], 3),
+                         (['[libc.so.6]', '[libc.so.6]', 'second_thread'], 1)):
+        for depth in range(levels + 1):
+            way = root + in_haskell * depth
+            paths.append(way + ['c_level', 'c_spin'])
+            if depth:
+                paths += working(way)
+        paths += working(way + ['c_level', 'lib_works', 'works'])
+    return paths
+
+
 FIXTURES = {
     'ffi_args': (args, ROOT),
     'ffi_kinds': (kinds, ROOT),
@@ -167,5 +181,6 @@ FIXTURES = {
     'ffi_threads': (threads, ROOT + ['waits']),
     'ffi_finalizers': (finalizers, ROOT),
     'ffi_moves': (moves, ['moves', 'returns']),
+    'ffi_library': (library, ['_start', 'main', 'second_thread']),
     'ffi_nested': (nested, ['_start', 'main']),
 }
