@@ -178,9 +178,23 @@ FIXTURES = {
     'ffi_kinds': (kinds, ROOT),
     'ffi_pointers': (pointers, ROOT),
     'ffi_cxx': (cxx, ROOT),
+    'ffi_nested': (nested, ['_start', 'main']),
     'ffi_threads': (threads, ROOT + ['waits']),
     'ffi_finalizers': (finalizers, ROOT),
     'ffi_moves': (moves, ['moves', 'returns']),
     'ffi_library': (library, ['_start', 'main', 'second_thread']),
-    'ffi_nested': (nested, ['_start', 'main']),
 }
+
+# The programs that are tested, and those that are also tested with hardly any
+# work in them.
+EXACT = (
+    'ffi_args', 'ffi_args-O', 'ffi_args-thr', 'ffi_args-dyn', 'ffi_args-strip',
+    'ffi_kinds', 'ffi_kinds-O', 'ffi_kinds-thr', 'ffi_kinds-dyn',
+    'ffi_pointers', 'ffi_pointers-O', 'ffi_pointers-thr', 'ffi_pointers-dyn',
+    'ffi_cxx', 'ffi_cxx-O', 'ffi_cxx-thr', 'ffi_cxx-dyn', 'ffi_nested',
+    'ffi_nested-O', 'ffi_nested-thr', 'ffi_nested-dyn', 'ffi_nested-strip',
+    'ffi_threads-thr', 'ffi_threads-thr-O', 'ffi_threads-dyn',
+    'ffi_finalizers', 'ffi_finalizers-O', 'ffi_moves-thr', 'ffi_moves-dyn',
+    'ffi_moves-thr-strip', 'ffi_library')
+TIGHT = ('ffi_args', 'ffi_kinds', 'ffi_pointers', 'ffi_cxx', 'ffi_nested',
+         'ffi_threads-thr', 'ffi_moves-thr', 'ffi_library')

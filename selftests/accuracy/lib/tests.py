@@ -9,12 +9,14 @@ import subprocess
 import time
 
 import expect
+import expect_ffi
 import process
 from chains import Checker
 from ktap import Fail, Skip, say
 
 # Bars of the issue, in per cent.
 EXACT = 99.5
+FOREIGN = 99.9
 COMPLETE = 99.95
 
 SIZES = {
@@ -312,6 +314,12 @@ def test_list():
                  'mixed-O', 'mixed-thr', 'mixed-dyn', 'cmain', 'frames'):
         tests.append(('tight-' + name,
                       lambda n=name: exact_chains(n, divisor=20000)))
+    for name in expect_ffi.EXACT:
+        tests.append(('exact-' + name,
+                      lambda n=name: exact_chains(n, bar=FOREIGN)))
+    for name in expect_ffi.TIGHT:
+        tests.append(('tight-' + name, lambda n=name:
+                      exact_chains(n, bar=FOREIGN, divisor=20000)))
     # Without -g the bar is lower; a later issue raises it.
     for name in ('chain-nog', 'deep-nog'):
         tests.append(('exact-' + name, lambda n=name: exact_chains(n, bar=95)))
