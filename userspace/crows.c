@@ -62,13 +62,51 @@ static bool is_stgrun(struct c_ctx *c, u64 from, const struct hsu_cfa_row *row)
 	return true;
 }
 
+static void add(struct c_ctx *c, u64 from, u64 to,
+		const struct hsunwind_rule *rule)
+{
+	if (from < to)
+		hsu_rows_add(&c->b->rows, from - c->b->base, to - c->b->base,
+			     rule);
+}
+
+/*
+ * A function that aligns its stack ends with "lea -8(%r10),%rsp", or another
+ * register that the CFA is in. By then all registers are restored, rbp among
+ * them, but GCC's CFI has those in memory still, at a distance from rbp.
+ *
+ * Returns where that instruction begins, or @to.
+ */
+static u64 restored_at(const struct c_ctx *c, u64 to)
+{
+	const struct hsunwind_rule *r = &c->rule;
+	const u8 lea[] = { 0x49, 0x8d, 0x60 | (r->cfa_reg & 7), 0xf8 };
+	u8 code[sizeof(lea)];
+
+	if (r->kind != HSUNWIND_RULE_CFA || r->slots != HSUNWIND_SLOTS_RBP ||
+	    r->cfa_reg < HSU_R8 || to - c->from < sizeof(lea) ||
+	    hsu_elf_read(c->b->elf, to - sizeof(lea), code, sizeof(code)) !=
+	    sizeof(code) || memcmp(code, lea, sizeof(lea)))
+		return to;
+	return to - sizeof(lea);
+}
+
 static void flush(struct c_ctx *c, u64 to)
 {
+	struct hsunwind_rule same = c->rule;
+	u64 restored;
+
 	if (to > c->end)
 		to = c->end;
-	if (c->have && c->from < to)
-		hsu_rows_add(&c->b->rows, c->from - c->b->base,
-			     to - c->b->base, &c->rule);
+	if (!c->have || c->from >= to)
+		return;
+	restored = restored_at(c, to);
+	add(c, c->from, restored, &c->rule);
+	same.slots = HSUNWIND_SLOTS_CFA;
+	same.rbp = HSUNWIND_SLOT_SAME;
+	same.rbx = HSUNWIND_SLOT_SAME;
+	same.r14 = HSUNWIND_SLOT_SAME;
+	add(c, restored, to, &same);
 }
 
 static void take_row(void *ctx, u64 from, const struct hsu_cfa_row *row)

@@ -12,31 +12,50 @@
 #define MAX_CFA_OFF	(1 << 28)
 
 /* The caller's value of a register that the walk tracks, as a slot. */
-static s16 slot(const struct hsu_reg_rule *r)
+static s16 slot(const struct hsu_reg_rule *r, u8 slots)
 {
-	s64 words = r->off / 8;
-
-	if (r->how == HSU_REG_SAME)
-		return HSUNWIND_SLOT_SAME;
-	if (r->how != HSU_REG_AT || r->off % 8 || words < -32767 ||
-	    words > 32767 || !words)
-		return HSUNWIND_SLOT_LOST;
-	return (s16)words;
-}
-
-/* The same where the CFA is saved in the frame: slots count from its register. */
-static s16 aligned_slot(const struct hsu_reg_rule *r, u8 cfa_reg)
-{
-	s64 off;
+	s64 off = r->off;
 	u64 reg;
 
 	if (r->how == HSU_REG_SAME)
 		return HSUNWIND_SLOT_SAME;
-	if (r->how != HSU_REG_AT_EXPR ||
-	    !hsu_expr_breg(r->expr, r->expr_len, &reg, &off) ||
-	    reg != cfa_reg || off % 8 || off >= 16 || off < -32767 * 8)
+	if (slots == HSUNWIND_SLOTS_RBP) {
+		if (r->how != HSU_REG_AT_EXPR ||
+		    !hsu_expr_breg(r->expr, r->expr_len, &reg, &off) ||
+		    reg != HSU_RBP)
+			return HSUNWIND_SLOT_LOST;
+		off -= 16;
+	} else if (r->how != HSU_REG_AT) {
 		return HSUNWIND_SLOT_LOST;
-	return (s16)(off / 8 - 2);
+	}
+	if (off % 8 || off / 8 < -32767 || off / 8 > 32767 || !off)
+		return HSUNWIND_SLOT_LOST;
+	return (s16)(off / 8);
+}
+
+/*
+ * Where the registers are saved. GCC describes those of a function that aligns
+ * its stack by their distance from rbp, and goes on to do so at its return,
+ * when they have been restored, and rbp too.
+ */
+static void slots_rule(const struct hsu_cfa_row *row,
+		       struct hsunwind_rule *rule)
+{
+	const struct hsu_reg_rule *rbp = &row->regs[HSU_RBP];
+	u64 reg;
+	s64 off;
+
+	if (rbp->how == HSU_REG_AT_EXPR &&
+	    hsu_expr_breg(rbp->expr, rbp->expr_len, &reg, &off) &&
+	    reg == HSU_RBP && !off) {
+		if (!row->cfa_expr && row->cfa_reg == HSU_RSP &&
+		    row->cfa_off == 8)
+			return;
+		rule->slots = HSUNWIND_SLOTS_RBP;
+	}
+	rule->rbp = slot(rbp, rule->slots);
+	rule->rbx = slot(&row->regs[HSU_RBX], rule->slots);
+	rule->r14 = slot(&row->regs[HSU_R14], rule->slots);
 }
 
 /*
@@ -124,9 +143,7 @@ static bool convert(const struct hsu_cfa_row *row, bool signal,
 		rule->kind = HSUNWIND_RULE_RA_REG;
 	else if (ra->how != HSU_REG_AT || ra->off != -8)
 		return false;
-	rule->rbp = slot(&row->regs[HSU_RBP]);
-	rule->rbx = slot(&row->regs[HSU_RBX]);
-	rule->r14 = slot(&row->regs[HSU_R14]);
+	slots_rule(row, rule);
 	if (!row->cfa_expr) {
 		if (row->cfa_reg >= HSU_NR_REGS ||
 		    row->cfa_off > MAX_CFA_OFF || row->cfa_off < -MAX_CFA_OFF)
@@ -146,12 +163,7 @@ static bool convert(const struct hsu_cfa_row *row, bool signal,
 		return true;
 	}
 	rule->kind = HSUNWIND_RULE_DEREF;
-	if (!deref_expr(row->cfa_expr, row->cfa_expr_len, rule))
-		return false;
-	rule->rbp = aligned_slot(&row->regs[HSU_RBP], rule->cfa_reg);
-	rule->rbx = aligned_slot(&row->regs[HSU_RBX], rule->cfa_reg);
-	rule->r14 = aligned_slot(&row->regs[HSU_R14], rule->cfa_reg);
-	return true;
+	return deref_expr(row->cfa_expr, row->cfa_expr_len, rule);
 }
 
 bool hsu_rule_from_row(const struct hsu_cfa_row *row, bool signal,

@@ -65,13 +65,14 @@
 #define HSUNWIND_RULE_RA_REG	11	/* as CFA; return address in register arg */
 #define HSUNWIND_RULE_NR	12
 
-/*
- * Saved-register slots of &struct hsunwind_rule, in words from the CFA. With
- * %HSUNWIND_RULE_DEREF, from cfa_reg + 16: where the CFA would be if the frame's
- * stack had not been aligned.
- */
+/* Saved-register slots of &struct hsunwind_rule, in words from a base. */
 #define HSUNWIND_SLOT_SAME	0	/* the caller's value is still there */
 #define HSUNWIND_SLOT_LOST	(-32768)
+
+/* That base. */
+#define HSUNWIND_SLOTS_CFA	0
+#define HSUNWIND_SLOTS_RBP	1	/* rbp + 16: the CFA of a plain frame */
+#define HSUNWIND_SLOTS_NR	2
 
 /**
  * struct hsunwind_rule - how to unwind one frame
@@ -81,9 +82,10 @@
  *	%HSUNWIND_RULE_HS_SCAN.
  * @cfa_reg: DWARF number (0 to 15) of the register that the CFA is based on.
  *	0 for kinds that do not use it.
- * @reserved: must be 0.
+ * @slots: %HSUNWIND_SLOTS_*, what the slots count from. A function that aligns
+ *	its stack has its CFA at no fixed distance from what it has saved.
  * @cfa_off: bytes, see @kind.
- * @rbp: slot of the caller's rbp, in words; negative as a rule.
+ * @rbp: slot of the caller's rbp, in words from @slots; negative as a rule.
  *	%HSUNWIND_SLOT_SAME and %HSUNWIND_SLOT_LOST are special.
  * @rbx: the same for rbx.
  * @r14: the same for r14.
@@ -99,7 +101,7 @@ struct hsunwind_rule {
 	__u8	kind;
 	__u8	cls;
 	__u8	cfa_reg;
-	__u8	reserved;
+	__u8	slots;
 	__s32	cfa_off;
 	__s16	rbp;
 	__s16	rbx;

@@ -64,5 +64,5 @@ bool hsu_step_adjustor(struct hsu_walk *w)
 	else if (w->ip < start)
 		return false;
 	return cfa % 8 == 0 &&
-		hsu_load_slots(w, &nothing_saved, cfa, cfa) == HSU_GO;
+		hsu_load_slots(w, &nothing_saved, cfa) == HSU_GO;
 }

@@ -6,10 +6,11 @@
 #define BATCH_WORDS	8
 
 int hsu_load_slots(struct hsu_walk *w, const struct hsunwind_rule *rule,
-		   u64 cfa, u64 base)
+		   u64 cfa)
 {
 	const s16 slots[] = { rule->rbp, rule->rbx, rule->r14 };
 	static const u8 regs[] = { HSU_RBP, HSU_RBX, HSU_R14 };
+	u64 base = cfa;
 	u64 batch[BATCH_WORDS];
 	u64 value[ARRAY_SIZE(slots)];
 	s32 lowest = -1;
@@ -17,12 +18,18 @@ int hsu_load_slots(struct hsu_walk *w, const struct hsunwind_rule *rule,
 	u64 ra;
 	u32 i;
 
+	if (rule->slots == HSUNWIND_SLOTS_RBP) {
+		if (!hsu_valid(w, HSU_RBP))
+			return HSUNWIND_STOP_NO_REG;
+		base = w->regs[HSU_RBP] + 16;
+	}
 	for (i = 0; i < ARRAY_SIZE(slots); i++)
 		if (slots[i] < lowest && slots[i] >= -BATCH_WORDS)
 			lowest = slots[i];
 	if (!hsu_read(w, base + 8 * (s64)lowest, &batch[BATCH_WORDS + lowest],
 		      -lowest * 8))
 		return HSUNWIND_STOP_READ_C;
+	/* The word below the other base need not be the return address. */
 	ra = batch[BATCH_WORDS - 1];
 	if (rule->kind == HSUNWIND_RULE_RA_REG)
 		ra = w->regs[rule->arg];
@@ -84,7 +91,6 @@ static int step_signal(struct hsu_walk *w, const struct hsunwind_rule *rule)
 
 int hsu_step_c(struct hsu_walk *w, const struct hsunwind_rule *rule)
 {
-	u64 base = 0;
 	u64 cfa;
 
 	if (!hsu_valid(w, HSU_RSP))
@@ -111,7 +117,6 @@ int hsu_step_c(struct hsu_walk *w, const struct hsunwind_rule *rule)
 		if (!hsu_read(w, w->regs[rule->cfa_reg] + rule->arg, &cfa, 8))
 			return HSUNWIND_STOP_READ_C;
 		cfa += rule->cfa_off;
-		base = w->regs[rule->cfa_reg] + 16;
 		break;
 	case HSUNWIND_RULE_RA_REG:
 		/* Around a system call, where nothing is called. */
@@ -120,7 +125,7 @@ int hsu_step_c(struct hsu_walk *w, const struct hsunwind_rule *rule)
 		cfa = w->regs[rule->cfa_reg] + rule->cfa_off;
 		if (cfa % 8 || cfa < w->regs[HSU_RSP])
 			return HSUNWIND_STOP_BAD_CFA;
-		return hsu_load_slots(w, rule, cfa, cfa);
+		return hsu_load_slots(w, rule, cfa);
 	case HSUNWIND_RULE_PLT:
 		cfa = w->regs[HSU_RSP] + 8;
 		if ((w->ip & 15) >= (u16)rule->arg)
@@ -133,5 +138,5 @@ int hsu_step_c(struct hsu_walk *w, const struct hsunwind_rule *rule)
 	/* The caller's frame lies above ours, so that every walk ends. */
 	if (cfa % 8 || cfa <= w->regs[HSU_RSP])
 		return HSUNWIND_STOP_BAD_CFA;
-	return hsu_load_slots(w, rule, cfa, base ? base : cfa);
+	return hsu_load_slots(w, rule, cfa);
 }

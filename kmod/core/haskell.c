@@ -210,7 +210,7 @@ static bool leave_stgrun(struct hsu_walk *w, const struct hsu_map *map, u64 rsp)
 
 		if (hsu_read(w, cfa - 8, &ra, 8) &&
 		    returns_to_scheduler(w, map, ra))
-			return hsu_load_slots(w, rule, cfa, cfa) == HSU_GO;
+			return hsu_load_slots(w, rule, cfa) == HSU_GO;
 	}
 	return false;
 }

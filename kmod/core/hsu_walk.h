@@ -52,12 +52,11 @@ int hsu_emit_haskell(struct hsu_walk *w, u64 addr, u8 cls);
  *	the callee change.
  * @rule: whose slots to use.
  * @cfa: of that frame.
- * @base: what the slots count from.
  *
- * Return: %HSU_GO or %HSUNWIND_STOP_READ_C; in that case nothing changes.
+ * Return: %HSU_GO or why not; in that case nothing changes.
  */
 int hsu_load_slots(struct hsu_walk *w, const struct hsunwind_rule *rule,
-		   u64 cfa, u64 base);
+		   u64 cfa);
 
 /**
  * hsu_step_c() - from a C frame to its caller

@@ -35,8 +35,8 @@ static const char *check_rule(const struct hsunwind_rule *r)
 		return "rules: class does not fit the kind";
 	if (r->cfa_reg >= HSU_NR_REGS)
 		return "rules: no such register";
-	if (r->reserved)
-		return "rules: reserved field is not 0";
+	if (r->slots >= HSUNWIND_SLOTS_NR)
+		return "rules: unknown base of slots";
 	if (r->cfa_off > MAX_CFA_OFF || r->cfa_off < -MAX_CFA_OFF)
 		return "rules: cfa_off is out of range";
 	if ((r->kind == HSUNWIND_RULE_HS_SP ||

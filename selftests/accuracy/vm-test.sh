@@ -25,6 +25,7 @@ export LD_LIBRARY_PATH=$fixtures/lib
 seconds=3
 rate=249
 exact='chain chain-thr chain-dyn chain-pie chain-strip mixed mixed-thr mixed-dyn cmain frames bound-thr integer'
+exact+=' ffi_args ffi_kinds ffi_pointers ffi_cxx ffi_nested ffi_threads-thr'
 
 say()
 {

@@ -177,7 +177,7 @@ BAD(rule_class, rules[RULE_FP].cls, HSUNWIND_CLASS_NR);
 BAD(rule_class_haskell, rules[RULE_FP].cls, HSUNWIND_CLASS_HS);
 BAD(rule_class_c, rules[RULE_HS].cls, HSUNWIND_CLASS_C);
 BAD(rule_register, rules[RULE_FP].cfa_reg, 16);
-BAD(rule_reserved, rules[RULE_FP].reserved, 1);
+BAD(rule_slots, rules[RULE_FP].slots, HSUNWIND_SLOTS_NR);
 BAD(rule_cfa_off_high, rules[RULE_FP].cfa_off, (1 << 28) + 1);
 BAD(rule_cfa_off_low, rules[RULE_FP].cfa_off, -(1 << 28) - 1);
 BAD(rule_hs_cfa_off, rules[RULE_HS].cfa_off, 4);

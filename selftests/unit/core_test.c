@@ -68,6 +68,20 @@ TEST_F(core, return_address_in_a_register)
 	EXPECT_EQ(HSUNWIND_STOP_NO_REG, world_walk(self->world));
 }
 
+TEST_F(core, registers_saved_below_an_aligned_frame)
+{
+	self->w->ip = CODE(AT_ALIGNED + 1);
+	self->w->regs[HSU_RSP] = C_SP;
+	self->w->regs[HSU_RBP] = C_SP + 64;
+	world_poke(self->world, C_SP + 64, C_SP + 512);		/* rbp */
+	world_poke(self->world, C_SP + 56, C_SP + 256);		/* CFA */
+	world_poke(self->world, C_SP + 248, CODE(AT_USER + 1));
+	world_poke(self->world, C_SP + 520, CODE(AT_START + 1));
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_ALIGNED + 1), CODE(AT_USER + 1),
+		     CODE(AT_START + 1));
+}
+
 TEST_F(core, plt_before_and_after_the_push)
 {
 	world_poke(self->world, C_SP, CODE(AT_START + 1));

@@ -31,9 +31,9 @@ static void print_rule(__u64 addr, const struct hsunwind_rule *r)
 
 	if (!r)
 		r = &none;
-	printf("%llx %s %s %u %d %d %d %d %d\n", addr, class_of(r),
+	printf("%llx %s %s %u %d %d %d %d %d%s\n", addr, class_of(r),
 	       kinds[r->kind], r->cfa_reg, r->cfa_off, r->rbp, r->rbx, r->r14,
-	       r->arg);
+	       r->arg, r->slots ? " from rbp" : "");
 }
 
 static void print_rows(const struct hsu_image *img)

@@ -18,7 +18,8 @@ enum {
 	AT_START = 0x300,	/* bottom */
 	AT_SCHEDULE = 0x400,	/* class RTS */
 	AT_USER = 0x500,	/* class C, rbp frame with saved rbx and r14 */
-	AT_DRAP = 0x600,	/* CFA = *(rbp - 8), rbp at rbp */
+	AT_DRAP = 0x600,	/* CFA = *(rbp - 8), rbp at rbp, rbx lost */
+	AT_ALIGNED = 0x680,	/* the same, but rbx at rbp - 16 */
 	AT_PLT = 0x700,
 	AT_SIGRETURN = 0x800,
 	AT_VFORK = 0x880,	/* return address in rdi */

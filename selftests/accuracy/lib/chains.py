@@ -7,7 +7,7 @@ SHOWN = 5       # wrong chains that are printed
 LONG = 40       # names of one chain that are printed
 
 # How names begin that are in a path but not the program's own.
-LIBRARY = ('[', 'ghczm')
+LIBRARY = ('[', '?', 'ghczm')
 
 # What a chain can be. A shorter one stopped for a reason that is told, and all
 # that it shows is right. A wrong one claims to be complete, or shows a frame

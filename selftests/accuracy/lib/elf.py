@@ -94,12 +94,13 @@ def line_rows(binary, source):
 def plain_name(name):
     """f3 for Main_f3_info, but the full name for what is in a library.
 
-    Also tells whether it is Haskell code.
+    Also tells whether it is Haskell code. What GCC has split a C function
+    into is that function.
     """
     for end in ('_info', '_entry'):
         if name.endswith(end):
-            return re.sub(r'^(Main|Cmain)_', '', name[:-len(end)]), True
-    return name, False
+            return re.sub(r'^(Main|Cmain|Nested|Library|Work)_', '', name[:-len(end)]), True
+    return name.partition('.')[0], False
 
 
 def name_local_code(symbols):

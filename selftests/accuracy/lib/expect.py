@@ -7,6 +7,8 @@ the way, before or after its call. What hsunwind leaves out by default (frames
 of GHC's run-time system, and its plumbing below a Haskell stack) is not listed.
 """
 
+import expect_ffi
+
 ROOT = ['top', 'loop']
 F = ['f%d' % i for i in range(1, 13)]
 
@@ -92,6 +94,7 @@ FIXTURES = {
     'deep': (deep, ROOT),
     'integer': (integer, ROOT),
     'bound': (bound, ['thread', 'loop']),
+    **expect_ffi.FIXTURES,
 }
 
 

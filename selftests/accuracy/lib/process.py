@@ -37,7 +37,7 @@ def fixture(name):
 
 def source_of(program):
     """The Haskell source of a fixture that was made with -g, or None."""
-    parts = os.path.basename(program).split('-')
+    parts = os.path.basename(program).removesuffix('.so').split('-')
     path = os.path.join(FIXTURES, parts[0] + '.hs')
     return path if os.path.exists(path) and 'nog' not in parts else None
 

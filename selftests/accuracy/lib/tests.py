@@ -4,6 +4,7 @@
 import bars
 import complete
 import exact
+import expect_ffi
 import live
 import twins
 import ways
@@ -36,8 +37,10 @@ def threads_test(name, rts=None, kind='complete', **kwargs):
 
 def test_list():
     """(name, function) of the tests that are run if none is named."""
-    tests = [exact_test(name) for name in EXACT + ways.EXACT]
-    tests += [exact_test(name, DIVISOR) for name in TIGHT + ways.TIGHT]
+    tests = [exact_test(name)
+             for name in EXACT + ways.EXACT + expect_ffi.EXACT]
+    tests += [exact_test(name, DIVISOR)
+              for name in TIGHT + ways.TIGHT + expect_ffi.TIGHT]
     tests += [exact_test(name, rts=rts) for name, rts in ways.RTS]
     tests += [threads_test(name) for name in THREADS]
     tests += [threads_test(name, rts) for name, rts in ways.RTS_THREADS]
