@@ -10,6 +10,7 @@
 #define CHECK_FRAMES	6	/* behind a candidate that must be frames too */
 #define OWN_CODE_BYTES	4096	/* of code searched for an info table */
 #define MAX_INCALLS	16	/* nested calls from C into Haskell looked at */
+#define THREAD_KILLED	3	/* rts/Constants.h: ThreadKilled */
 
 /*
  * Does an info table end at this place in the code? Its type is then a closure
@@ -141,24 +142,80 @@ static u64 task_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 /*
  * The code around a safe call keeps what suspendThread() returned, its Task, in
  * a register that C preserves, for resumeThread(), which keeps it in one too
- * while it waits. The Task's stack of call-in records has one for every Haskell
- * stack of the OS thread, innermost first, which names the thread that is
- * suspended there. In front of those may stand records of calls into Haskell
- * that have not got there yet.
+ * while it waits.
  */
-bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-		      u64 *sp)
+static u64 safe_call_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc)
 {
 	const u64 task[] = {
 		w->regs[HSU_RBX], w->regs[HSU_R14], w->callee[0], w->callee[1],
 	};
-	struct hsu_chunk chunk;
 	u64 incall = 0;
-	u64 tso;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(task) && !incall; i++)
 		incall = task_incall(w, ghc, task[i]);
+	return incall;
+}
+
+/*
+ * Killed, or something else is where it was. Memory that cannot be read tells
+ * nothing: right after fork, most of it.
+ */
+static bool thread_is_gone(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+			   u64 tso)
+{
+	const struct hsunwind_rule *rule;
+	u16 what_next;
+	u32 type;
+	u64 info;
+
+	if (!hsu_read(w, tso, &info, 8) ||
+	    !hsu_read(w, tso + ghc->tso_stackobj + 8, &what_next, 2))
+		return false;
+	if (what_next == THREAD_KILLED)
+		return true;
+	if (info & 1 && !hsu_read(w, info & ~7ull, &info, 8))
+		return true;
+	if (hsu_find(w, info, NULL, &rule) == HSUNWIND_STOP_NO_CODE)
+		return true;
+	return hsu_read(w, info - 8, &type, 4) && type != HSU_TSO;
+}
+
+/*
+ * The scheduler, on top of a call of forkProcess(): in the child, the thread
+ * that has made the call is killed, and its memory given to others in time. The
+ * innermost record is the scheduler's own then. A thread that is in the middle
+ * of suspendThread() or resumeThread() looks the same, save that the threads
+ * below it are alive.
+ */
+bool hsu_has_forked(struct hsu_walk *w, const struct hsunwind_ghc *ghc)
+{
+	u64 incall, tso;
+
+	if (w->exact || w->nr_incalls || w->callee_cls != HSUNWIND_CLASS_RTS)
+		return false;
+	incall = safe_call_incall(w, ghc);
+	return incall &&
+	       hsu_read(w, incall + ghc->incall_suspended, &tso, 8) && !tso &&
+	       hsu_read(w, incall + ghc->incall_prev, &incall, 8) && incall &&
+	       hsu_read(w, incall + ghc->incall_suspended, &tso, 8) && tso &&
+	       thread_is_gone(w, ghc, tso);
+}
+
+/*
+ * A Task's stack of call-in records has one for every Haskell stack of the OS
+ * thread, innermost first, which names the thread that is suspended there. In
+ * front of those may stand records of calls into Haskell that have not got there
+ * yet.
+ */
+bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		      u64 *sp)
+{
+	u64 incall = safe_call_incall(w, ghc);
+	struct hsu_chunk chunk;
+	u64 tso;
+	u32 i;
+
 	for (i = 0; i < MAX_INCALLS && incall; i++) {
 		if (!hsu_read(w, incall + ghc->incall_suspended, &tso, 8) ||
 		    !hsu_read(w, incall + ghc->incall_prev, &incall, 8))
