@@ -6,6 +6,10 @@ import collections
 SHOWN = 5       # wrong chains that are printed
 LONG = 40       # names of one chain that are printed
 
+# In a path: one frame of Haskell code of a library, whatever it is called. Most
+# of such code has no symbol of its own.
+LIBRARY = '?'
+
 
 def short(names):
     """A chain for a diagnostic line, root first, repetitions folded."""
@@ -27,14 +31,16 @@ class Checker:
     A sample is inside the work if its leaf is in a function of the program
     that is not one of the root functions, or is called from such a function:
     then the frames of libraries and the run-time system on the leaf's side are
-    not judged. All others are counted by leaf.
+    not judged. All others are counted by leaf; if explain is given, it tells
+    why a chain is outside, and one that it cannot explain is wrong.
     """
 
-    def __init__(self, paths, root):
+    def __init__(self, paths, root, explain=None):
         self.paths = paths
         known = {name for path in paths for name in path}
-        self.known = {n for n in known if not n.startswith('[')}
+        self.known = {n for n in known - {LIBRARY} if not n.startswith('[')}
         self.work = self.known - set(root)
+        self.explain = explain
         self.inside = 0
         self.called = 0
         self.exact = 0
@@ -44,6 +50,7 @@ class Checker:
         self.examples = {}
 
     def is_right(self, names):
+        names = [LIBRARY if n.startswith('base_') else n for n in names]
         return any(path[:len(names)] == names for path in self.paths)
 
     def add(self, names, complete=True, raw=None):
@@ -53,7 +60,12 @@ class Checker:
             own -= 1
         # Of a stack that breaks off nobody can say that it is outside.
         if complete and (not own or names[own - 1] not in self.work):
-            self.outside[names[-1]] += 1
+            why = self.explain(names) if self.explain else names[-1]
+            if why:
+                self.outside[why] += 1
+            else:
+                self.inside += 1
+                self.note_wrong(names, '(not explained)', raw)
             return
         self.inside += 1
         self.called += own < len(names)
@@ -61,7 +73,10 @@ class Checker:
         if complete and self.is_right(names[:own]):
             self.exact += 1
             return
-        key = short(names) + ('' if complete else ' (incomplete)')
+        self.note_wrong(names, '' if complete else '(incomplete)', raw)
+
+    def note_wrong(self, names, why, raw):
+        key = '%s %s' % (short(names), why)
         self.wrong[key] += 1
         self.examples.setdefault(key, raw)
 

@@ -18,6 +18,9 @@ OUT = os.environ.get('HSUNWIND_FIXTURES', os.path.join(FIXTURES, 'out'))
 TOOL = os.environ.get('HSUNWIND_STACK',
                       os.path.join(REPO, 'userspace', 'hsunwind-stack'))
 
+# Modules of several fixtures.
+SHARED = ['Runtime.hs']
+
 _maps = {}
 
 
@@ -28,22 +31,24 @@ def fixture(name):
     return path
 
 
-def source_of(program):
-    """The Haskell source of a fixture that was made with -g, or None."""
+def sources_of(program):
+    """The Haskell sources of a fixture that was made with -g."""
     parts = os.path.basename(program).split('-')
     path = os.path.join(FIXTURES, parts[0] + '.hs')
-    return path if os.path.exists(path) and 'nog' not in parts else None
+    if not os.path.exists(path) or 'nog' in parts:
+        return []
+    return [path] + [os.path.join(FIXTURES, name) for name in SHARED]
 
 
 def map_rows(path):
     """The rows of elf.make_map() for a fixture or a library."""
-    source = None
+    sources = []
     debug = None
     if os.path.dirname(path) == OUT:
-        source = source_of(path)
+        sources = sources_of(path)
         if path.endswith('-strip'):
             debug = path[:-len('-strip')]
-    return elf.make_map(path, source, debug)
+    return elf.make_map(path, sources, debug)
 
 
 def map_of(path):
@@ -94,6 +99,15 @@ class Names:
         return '[%s]' % base
 
 
+def state(pid):
+    """The letter that /proc gives, X if there is no such process."""
+    try:
+        with open('/proc/%d/stat' % pid, encoding='utf-8') as f:
+            return f.read().rsplit(')', 1)[1].split()[0]
+    except FileNotFoundError:
+        return 'X'
+
+
 class Program:
     """A program that is running; use it with `with`."""
 
@@ -119,8 +133,7 @@ class Program:
         self.popen.wait()
 
     def state(self):
-        with open('/proc/%d/stat' % self.pid, encoding='utf-8') as f:
-            return f.read().rsplit(')', 1)[1].split()[0]
+        return state(self.pid)
 
 
 class Stack:

@@ -10,6 +10,7 @@ import time
 
 import expect
 import process
+import runtime
 from chains import Checker
 from ktap import Fail, Skip, say
 
@@ -34,7 +35,7 @@ def percent(part, whole):
     return 100.0 * part / whole if whole else 0.0
 
 
-def exact_chains(name, bar=EXACT, divisor=1, options=()):
+def exact_chains(name, bar=EXACT, divisor=1, options=(), rts=()):
     """Stops a fixture at random and compares its chains with the known ones.
 
     With a divisor the work is less by that, and more of the stops are where
@@ -43,12 +44,19 @@ def exact_chains(name, bar=EXACT, divisor=1, options=()):
     checker = Checker(*expect.paths_of(name))
     deep = name.startswith('deep')
     samples = size['deep' if deep else 'chain']
-    with process.Program([process.fixture(name), '600', str(divisor)]) as p:
+    argv = [process.fixture(name), '600', str(divisor)]
+    if rts:
+        argv += ['+RTS', *rts]
+    with process.Program(argv) as p:
         names = process.Names(p.pid)
         for stack in process.stacks(p.pid, samples, 1, *options):
             frames = stack.frames()
             chain = [names.name(*f) for f in reversed(frames)]
             checker.add(chain, stack.stop == 'complete', stack)
+    judge(checker, samples, bar)
+
+
+def judge(checker, samples, bar=EXACT):
     checker.report(say)
     show_wrong(checker)
     least = size['inside'] * samples // size['chain']
@@ -329,4 +337,5 @@ def test_list():
         ('stays-stopped', stays_stopped),
         ('signals-arrive', signals_arrive),
     ]
-    return tests
+    return tests + runtime.test_list(exact_chains, judge,
+                                     lambda: size['chain'])
