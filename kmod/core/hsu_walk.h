@@ -175,6 +175,26 @@ bool hsu_thread_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		      u64 *sp);
 
+/**
+ * hsu_find_incall() - the innermost call-in record of the OS thread
+ * @w: the walk, at Haskell code that may be around a safe call.
+ * @ghc: layout of the run-time system.
+ * @spilled: out: found where code spills registers: it may be a left-over.
+ *
+ * Return: address of the InCall, 0 if none was found.
+ */
+u64 hsu_find_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		    bool *spilled);
+
+/**
+ * hsu_has_forked() - is this the call of forkProcess() that a child is in?
+ * @w: the walk, at Haskell code that has called C.
+ * @ghc: layout of the run-time system.
+ *
+ * Return: true if nothing of this Haskell stack is alive.
+ */
+bool hsu_has_forked(struct hsu_walk *w, const struct hsunwind_ghc *ghc);
+
 /* Closure types, the same in GHC 8.8 to 9.10 (rts/storage/ClosureTypes.h). */
 #define HSU_RET_BCO		29
 #define HSU_RET_SMALL		30

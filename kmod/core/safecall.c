@@ -47,8 +47,8 @@ static bool has_stack(struct hsu_walk *w, u64 incall, u64 prev)
  * preserves, or where Haskell code spills registers. There it may also be left
  * over from an earlier call of the same OS thread.
  */
-static u64 find_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-		       bool *spilled)
+u64 hsu_find_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		    bool *spilled)
 {
 	const u64 regs[] = {
 		w->regs[HSU_RBX], w->regs[HSU_R14], w->callee[0], w->callee[1],
@@ -90,7 +90,7 @@ bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 	u32 seen = 0;
 	u32 i;
 
-	incall = find_incall(w, ghc, &spilled);
+	incall = hsu_find_incall(w, ghc, &spilled);
 	for (i = 0; i < MAX_INCALLS && incall; i++, incall = prev) {
 		if (!hsu_read(w, incall + ghc->incall_suspended, &tso, 8) ||
 		    !hsu_read(w, incall + ghc->incall_prev, &prev, 8))

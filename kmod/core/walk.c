@@ -108,6 +108,15 @@ static int step(struct hsu_walk *w, bool leaf)
 		return HSU_GO;
 	if (ret != HSU_GO)
 		return ret;
+	/*
+	 * Nothing but the run-time system between two Haskell stacks:
+	 * forkProcess(). The child runs its action on top of the C stack of the
+	 * thread that has forked, but that thread is no more. It never gets
+	 * control again, and its Haskell stack is garbage for the collector.
+	 */
+	if (!leaf && hsu_is_haskell(rule) &&
+	    (w->below_haskell || hsu_has_forked(w, &map->img->hdr->ghc)))
+		return HSUNWIND_STOP_COMPLETE;
 	if (!leaf) {
 		ret = hsu_is_haskell(rule) ?
 			hsu_emit_haskell(w, w->ip, rule->cls) :

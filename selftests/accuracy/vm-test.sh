@@ -26,6 +26,7 @@ seconds=3
 rate=249
 exact='chain chain-thr chain-dyn chain-pie chain-strip mixed mixed-thr mixed-dyn cmain frames bound-thr integer'
 exact+=' ffi_args ffi_kinds ffi_pointers ffi_cxx ffi_nested ffi_threads-thr'
+exact+=' async-thr stm-thr lazy-strip recursion signals processes-thr'
 
 say()
 {
@@ -140,11 +141,24 @@ show_stops()
 		$2 > before[$1] { printf "# %8d %s\n", $2 - before[$1], $1 }' "$1" now
 }
 
+# Options for the run-time system: many threads at once, small stack chunks, no
+# ticks whose handler would be on top of the work.
+rts_options()
+{
+	case $1 in
+	async-thr | stm-thr) echo '+RTS -N2' ;;
+	recursion) echo '+RTS -ki1k -kc2k -kb1k' ;;
+	signals) echo '+RTS -V0' ;;
+	esac
+}
+
 # test_exact PROGRAM [DIVISOR]
 test_exact()
 {
 	stops >before
-	record exact.data -- "$fixtures/$1" "$seconds" "${2-1}" || return 1
+	# shellcheck disable=SC2046
+	record exact.data -- "$fixtures/$1" "$seconds" "${2-1}" \
+		$(rts_options "$1") || return 1
 	show_stops before
 	check exact "$(map "$1")" "$1" exact.data
 }

@@ -8,6 +8,9 @@ LONG = 40       # names of one chain that are printed
 
 # How names begin that are in a path but not the program's own.
 LIBRARY = ('[', '?', 'ghczm')
+# In a path: one frame of Haskell code of a library, whatever it is called. Most
+# of such code has no symbol of its own.
+ANY_LIBRARY = '?'
 
 # What a chain can be. A shorter one stopped for a reason that is told, and all
 # that it shows is right. A wrong one claims to be complete, or shows a frame
@@ -42,14 +45,16 @@ class Checker:
     A sample is inside the work if its leaf is in a function of the program
     that is not one of the root functions, or is called from such a function:
     then the frames of libraries and the run-time system on the leaf's side are
-    not judged. All others are counted by leaf.
+    not judged. All others are counted by leaf; if explain is given, it tells
+    why a chain is outside, and one that it cannot explain is wrong.
     """
 
-    def __init__(self, paths, root):
+    def __init__(self, paths, root, explain=None):
         self.paths = paths
         known = {name for path in paths for name in path}
         self.known = {n for n in known if not n.startswith(LIBRARY)}
         self.work = self.known - set(root)
+        self.explain = explain
         self.inside = 0
         self.called = 0
         self.kinds = collections.Counter()
@@ -64,10 +69,13 @@ class Checker:
         return self.kinds[EXACT]
 
     def judge(self, names, complete):
+        plain = [ANY_LIBRARY if n.startswith('base_') else n for n in names]
         if complete:
-            right = any(path[:len(names)] == names for path in self.paths)
+            right = any(path[:len(names)] in (names, plain)
+                        for path in self.paths)
             return EXACT if right else WRONG
-        if not names or any(has_part(path, names) for path in self.paths):
+        if not names or any(has_part(path, names) or has_part(path, plain)
+                            for path in self.paths):
             return SHORTER
         return WRONG
 
@@ -79,7 +87,12 @@ class Checker:
             own -= 1
         # Of a stack that breaks off nobody can say that it is outside.
         if complete and (not own or names[own - 1] not in self.work):
-            self.outside[names[-1]] += 1
+            why = self.explain(names) if self.explain else names[-1]
+            if why:
+                self.outside[why] += 1
+            else:
+                self.inside += 1
+                self.note_wrong(names, 'not explained', raw)
             return
         self.inside += 1
         self.called += own < len(names)
@@ -90,6 +103,12 @@ class Checker:
             return
         key = '%s (%s)' % (short(names), stop)
         (self.wrong if kind == WRONG else self.shorter)[key] += 1
+        self.examples.setdefault(key, raw)
+
+    def note_wrong(self, names, why, raw):
+        key = '%s (%s)' % (short(names), why)
+        self.kinds[WRONG] += 1
+        self.wrong[key] += 1
         self.examples.setdefault(key, raw)
 
     def share(self):

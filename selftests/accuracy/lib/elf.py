@@ -66,7 +66,7 @@ class Elf:
 def top_level_lines(source):
     """The function that each line of a Haskell fixture belongs to."""
     names = []
-    name = ''
+    name = UNKNOWN[0]
     with open(source, encoding='utf-8') as f:
         for line in f:
             m = re.match(r'([a-z]\w*)\b(?! (import|export) )', line)
@@ -77,18 +77,20 @@ def top_level_lines(source):
     return names
 
 
-def line_rows(binary, source):
-    """The rows of the line table that stem from a source file."""
+def line_rows(binary, sources):
+    """Yields (address, line, source) for the rows that stem from sources."""
+    by_name = {os.path.basename(source): source for source in sources}
     out = subprocess.run(['readelf', '-W', '--debug-dump=decodedline', binary],
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                          check=True, text=True, errors='replace').stdout
-    base = os.path.basename(source)
     for line in out.splitlines():
         words = line.split()
         # file, line, address [, view][, is_stmt]; END of a sequence: line "-"
-        if len(words) >= 3 and words[2].startswith('0x') and \
-           os.path.basename(words[0]) == base:
-            yield int(words[2], 16), None if words[1] == '-' else int(words[1])
+        if len(words) >= 3 and words[2].startswith('0x'):
+            source = by_name.get(os.path.basename(words[0]))
+            if source:
+                yield (int(words[2], 16),
+                       None if words[1] == '-' else int(words[1]), source)
 
 
 def plain_name(name):
@@ -130,10 +132,10 @@ def name_local_code(symbols):
     return out
 
 
-def make_map(binary, source=None, debug=None):
+def make_map(binary, sources=(), debug=None):
     """Returns the rows (start address, name, is it Haskell) of a file, sorted.
 
-    The names of Haskell code with lines in the source are those of the
+    The names of Haskell code with lines in the sources are those of the
     top-level function that the line belongs to: local closures have no names
     of their own worth comparing. Everything else is named by its symbol.
     debug is the file with symbols and lines, if the binary was stripped.
@@ -149,18 +151,20 @@ def make_map(binary, source=None, debug=None):
             ends.add(addr + size)
     for end in ends:
         starts.setdefault(end, UNKNOWN)
-    if source:
-        lines = top_level_lines(source)
+    if sources:
+        lines = {source: top_level_lines(source) for source in sources}
         # Lines win over symbols. But a symbol between two rows begins a
         # function without any lines, and what follows the last row, where the
         # line is None, is named by symbols again.
         before = UNKNOWN
-        for addr, line in sorted(line_rows(debug, source),
-                                 key=lambda row: (row[0], row[1] or 0)):
+        for addr, line, source in sorted(
+                line_rows(debug, sources),
+                key=lambda row: (row[0], row[1] or 0)):
             if line is None:
                 starts.setdefault(addr, before)
             else:
-                before = starts[addr] = (lines[line - 1], True)
+                before = starts[addr] = (lines[source][line - 1],
+                                         True)
     return sorted((addr, *row) for addr, row in starts.items())
 
 

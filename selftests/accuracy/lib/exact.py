@@ -30,13 +30,18 @@ def check(name, divisor=1, rts=(), options=()):
             if checker.inside > before:
                 bars.stops[stack.stop] += 1
                 scanned += stack.scanned
-    checker.report(say)
     if scanned:
         say('%d of these by a scan' % scanned)
-    show_examples(checker)
     least = bars.size['inside'] * samples // bars.size['chain']
     if deep:
         least //= 2     # much time goes into collecting such a stack
+    judge(checker, least)
+
+
+def judge(checker, least):
+    """Prints the account; raises Fail if the bars are not met."""
+    checker.report(say)
+    show_examples(checker)
     if checker.inside < least:
         raise Fail('only %d samples inside the work, %d wanted' %
                    (checker.inside, least))

@@ -8,6 +8,7 @@ of GHC's run-time system, and its plumbing below a Haskell stack) is not listed.
 """
 
 import expect_ffi
+import expect_runtime
 
 ROOT = ['top', 'loop']
 F = ['f%d' % i for i in range(1, 13)]
@@ -85,7 +86,8 @@ def bound():
 
 
 # name of the fixture: paths, and the functions at the root that are no work:
-# a leaf in one of them is in the loop around the work.
+# a leaf in one of them is in the loop around the work. Where a third one is
+# given, it must explain all samples that are not inside the work.
 FIXTURES = {
     'chain': (chain, ROOT),
     'mixed': (mixed, ROOT),
@@ -95,13 +97,14 @@ FIXTURES = {
     'integer': (integer, ROOT),
     'bound': (bound, ['thread', 'loop']),
     **expect_ffi.FIXTURES,
+    **expect_runtime.FIXTURES,
 }
 
 
 def paths_of(program):
-    """Returns the paths and the root functions of a program, by its name.
+    """Returns the arguments of a Checker for a program, by its name.
 
     The parts of a name after the fixture's tell how it was made.
     """
-    make, root = FIXTURES[program.split('-')[0]]
-    return make(), root
+    make, *rest = FIXTURES[program.split('-')[0]]
+    return make(), *rest

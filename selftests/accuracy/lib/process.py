@@ -20,6 +20,8 @@ TOOL = os.environ.get('HSUNWIND_STACK',
 
 # Are fixtures built, or taken as they are?
 build = True
+# Modules of several fixtures.
+SHARED = ['Runtime.hs', 'Work.hs']
 
 _maps = {}
 
@@ -35,22 +37,24 @@ def fixture(name):
     return path
 
 
-def source_of(program):
-    """The Haskell source of a fixture that was made with -g, or None."""
+def sources_of(program):
+    """The Haskell sources of a fixture that was made with -g."""
     parts = os.path.basename(program).removesuffix('.so').split('-')
     path = os.path.join(FIXTURES, parts[0] + '.hs')
-    return path if os.path.exists(path) and 'nog' not in parts else None
+    if not os.path.exists(path) or 'nog' in parts:
+        return []
+    return [path] + [os.path.join(FIXTURES, name) for name in SHARED]
 
 
 def map_rows(path):
     """The rows of elf.make_map() for a fixture or a library."""
-    source = None
+    sources = []
     debug = None
     if os.path.dirname(path) == OUT:
-        source = source_of(path)
+        sources = sources_of(path)
         if path.endswith('-strip'):
             debug = path[:-len('-strip')]
-    return elf.make_map(path, source, debug)
+    return elf.make_map(path, sources, debug)
 
 
 def map_of(path):
@@ -101,6 +105,15 @@ class Names:
         return '[%s]' % base
 
 
+def state(pid):
+    """The letter that /proc gives, X if there is no such process."""
+    try:
+        with open('/proc/%d/stat' % pid, encoding='utf-8') as f:
+            return f.read().rsplit(')', 1)[1].split()[0]
+    except FileNotFoundError:
+        return 'X'
+
+
 class Program:
     """A program that is running; use it with `with`."""
 
@@ -126,8 +139,7 @@ class Program:
         self.popen.wait()
 
     def state(self):
-        with open('/proc/%d/stat' % self.pid, encoding='utf-8') as f:
-            return f.read().rsplit(')', 1)[1].split()[0]
+        return state(self.pid)
 
 
 class Stack:

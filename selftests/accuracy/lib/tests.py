@@ -6,6 +6,7 @@ import complete
 import exact
 import expect_ffi
 import live
+import runtime
 import twins
 import ways
 
@@ -42,6 +43,7 @@ def test_list():
     tests += [exact_test(name, DIVISOR)
               for name in TIGHT + ways.TIGHT + expect_ffi.TIGHT]
     tests += [exact_test(name, rts=rts) for name, rts in ways.RTS]
+    tests += runtime.test_list()
     tests += [threads_test(name) for name in THREADS]
     tests += [threads_test(name, rts) for name, rts in ways.RTS_THREADS]
     tests += [
