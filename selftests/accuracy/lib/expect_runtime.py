@@ -8,7 +8,7 @@ code of the run-time system or of a library, and explained() says which.
 
 import re
 
-from chains import LIBRARY
+from chains import ANY_LIBRARY
 
 ROOT = ['top', 'loop']
 DONE = ['finished', 'fixture_done']
@@ -38,10 +38,10 @@ def inlined(paths):
     then one of the function that uses it."""
     both = list(paths)
     for path in paths:
-        if LIBRARY in path:
+        if ANY_LIBRARY in path:
             path = path[:]
-            while LIBRARY in path:
-                i = path.index(LIBRARY)
+            while ANY_LIBRARY in path:
+                i = path.index(ANY_LIBRARY)
                 path[i] = path[i - 1]
             both.append(path)
     return both
@@ -121,8 +121,8 @@ def brackets():
     """The frames of bracket and finally, which wait for what they are given;
     the handlers in them wait for what they run before they throw again."""
     outer = ROOT + ['brackets']
-    bracket = outer + ['brackets1', LIBRARY]
-    final = bracket + ['use', LIBRARY]
+    bracket = outer + ['brackets1', ANY_LIBRARY]
+    final = bracket + ['use', ANY_LIBRARY]
     paths = passing(outer, 'brackets') + \
         passing(outer + ['brackets1'], 'brackets1') + \
         passing(bracket, 'brackets1', 'use') + \
@@ -131,7 +131,7 @@ def brackets():
                 final + ['used'],
                 final + ['release'],
                 bracket + ['thrower'],
-                bracket + [LIBRARY, 'release'],
+                bracket + [ANY_LIBRARY, 'release'],
                 outer + ['lastHandler']):
         paths += throwing(way)
     return inlined(paths)
@@ -156,12 +156,12 @@ def asynchronous():
 def timeouts():
     # timeout is bracket (a thread or an entry of the timer manager) around
     # fmap Just; finally as above.
-    timed = ROOT + ['timed', LIBRARY, LIBRARY]
+    timed = ROOT + ['timed', ANY_LIBRARY, ANY_LIBRARY]
     return inlined([ROOT + DONE, *working(ROOT + ['kills']),
                     *toiling(timed + ['busy']), timed + ['timed'],
-                    *toiling(['victim', LIBRARY, 'doomed']),
-                    *working(['victim', LIBRARY, 'lastWords']),
-                    *working(['victim', LIBRARY, LIBRARY, 'lastWords'])])
+                    *toiling(['victim', ANY_LIBRARY, 'doomed']),
+                    *working(['victim', ANY_LIBRARY, 'lastWords']),
+                    *working(['victim', ANY_LIBRARY, ANY_LIBRARY, 'lastWords'])])
 
 
 def stm():
@@ -200,13 +200,13 @@ def lazy():
     paths += passing(applies, 'applies', 'apply')
     for f in ('plus', 'adder', 'three'):
         paths += working(applies + [f])
-    for acting in (way + ['performs', LIBRARY], way + ['performs', 'impure'],
-                   way + ['interleaves', 'force', LIBRARY]):
+    for acting in (way + ['performs', ANY_LIBRARY], way + ['performs', 'impure'],
+                   way + ['interleaves', 'force', ANY_LIBRARY]):
         paths += working(acting + ['acts'])
     paths += passing(way + ['performs'], 'impure') + \
-        passing(way + ['performs', LIBRARY], 'impure') + \
+        passing(way + ['performs', ANY_LIBRARY], 'impure') + \
         passing(way + ['interleaves'], 'interleaves') + \
-        passing(way + ['interleaves', 'force', LIBRARY], 'interleaves')
+        passing(way + ['interleaves', 'force', ANY_LIBRARY], 'interleaves')
     return inlined(paths)
 
 
@@ -240,7 +240,7 @@ def sparks():
     paths = [ROOT + DONE, ROOT + ['sparks', 'lazyTask'],
              *passing(collects, 'lazyTask')]
     # A spark is evaluated by a thread of the base library, runSparks.
-    for way in (collects, [LIBRARY]):
+    for way in (collects, [ANY_LIBRARY]):
         for k in range(1, 32):
             end, leaves = numbered(way + ['task'], k)
             paths += leaves + working(end + ['acts'])
