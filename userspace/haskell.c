@@ -262,25 +262,30 @@ static bool class_rows(struct hsu_builder *b, u8 cls, struct hsu_rows *flow,
 }
 
 /*
- * Rows from the machine code itself. The run-time system comes last, and twice:
- * what other code and its own jump to there are its functions.
+ * Rows from the machine code itself. The run-time system comes last, and again
+ * and again: what other code and its own functions jump to there are functions
+ * too, until no more are found. Each leads only a few jumps further.
  */
 static void code_rows(struct hsu_builder *b, struct hsu_rows *flow)
 {
 	struct hsu_targets targets = { 0 };
 	struct hsu_sp_stats stats;
-	struct hsu_rows first;
-	size_t i;
+	size_t i, known;
 
 	for (i = 0; i < b->haskell.nr; i++)
 		if (b->haskell.v[i].cls == HSUNWIND_CLASS_HS_RTS)
 			add_functions(b, &b->haskell.v[i], &targets);
 	flow->failed |= !class_rows(b, HSUNWIND_CLASS_HS, flow, &targets);
 	stats = b->info->flow;
-	hsu_rows_init(&first);
-	class_rows(b, HSUNWIND_CLASS_HS_RTS, &first, &targets);
-	hsu_rows_free(&first);
-	b->info->flow = stats;
+	do {
+		struct hsu_rows rows;
+
+		known = targets.nr;
+		hsu_rows_init(&rows);
+		class_rows(b, HSUNWIND_CLASS_HS_RTS, &rows, &targets);
+		hsu_rows_free(&rows);
+		b->info->flow = stats;
+	} while (targets.nr > known && !targets.failed);
 	flow->failed |= !class_rows(b, HSUNWIND_CLASS_HS_RTS, flow, &targets);
 	flow->failed |= targets.failed;
 	hsu_targets_free(&targets);

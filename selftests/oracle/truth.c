@@ -34,6 +34,7 @@ struct frame {
  * @ra: the return address; of a signal handler, the restorer's.
  * @interrupted: the instruction that a signal came at.
  * @suspended: this Haskell stack's thread is in a safe call.
+ * @stripped: frames are being taken off this Haskell stack by C code.
  * @frames: of a Haskell stack: those that wait, outermost first.
  * @nr: their number.
  * @cap: room for so many.
@@ -44,6 +45,7 @@ struct level {
 	u64 ra;
 	u64 interrupted;
 	bool suspended;
+	bool stripped;
 	struct frame *frames;
 	size_t nr;
 	size_t cap;
@@ -57,6 +59,7 @@ struct truth {
 	u64 run_return;		/* and StgReturn behind it */
 	u64 suspend;		/* suspendThread() */
 	u64 resume;		/* resumeThread() */
+	u64 strip;		/* raiseAsync(), 0: not known */
 	bool just_resumed;	/* that was the last C function called */
 	bool entered;		/* the last instruction led to an entry */
 	bool returned;		/* Sp is still where a return has left it */
@@ -235,6 +238,7 @@ static void resumed(struct truth *tr, u64 ip)
 
 	tr->checks.resumed++;
 	l->suspended = false;
+	l->stripped = false;
 	if (!take_whole_stack(tr, l, tr->t->regs.rbp))
 		doubt(tr, ip, "a thread is resumed, without a stack");
 	else if (tr->just_resumed)
@@ -244,6 +248,17 @@ static void resumed(struct truth *tr, u64 ip)
 static bool is_reg(const ZydisDecodedOperand *op, ZydisRegister reg)
 {
 	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->reg.value == reg;
+}
+
+/*
+ * A computation that was frozen in the middle goes on: once the loop that puts
+ * its frames back on the stack has ended, they wait like others.
+ */
+static bool thawed(const struct code *c)
+{
+	return c->insn.meta.category == ZYDIS_CATEGORY_COND_BR &&
+	       c->op[0].imm.value.s < 0 &&
+	       !strncmp(c->name, "stg_AP_STACK", 12);
 }
 
 static void in_haskell(struct truth *tr, const struct code *c, u64 old_sp)
@@ -264,8 +279,11 @@ static void in_haskell(struct truth *tr, const struct code *c, u64 old_sp)
 		}
 		return;
 	}
-	if (ip == c->addr + c->insn.length)
+	if (ip == c->addr + c->insn.length) {
+		if (thawed(c))
+			enter(tr, from);
 		return;
+	}
 	if (ip == tr->run_return) {
 		pop_level(tr);
 		return;
@@ -375,6 +393,8 @@ bool truth_step(struct truth *tr, const struct user_regs_struct *before)
 		tr->just_resumed = true;
 	if (tr->t->regs.rip == tr->suspend && haskell_below(tr))
 		haskell_below(tr)->suspended = true;
+	if (tr->strip && tr->t->regs.rip == tr->strip && haskell_below(tr))
+		haskell_below(tr)->stripped = true;
 	return tr->nr > 0;
 }
 
@@ -394,6 +414,24 @@ static bool in_restorer(const struct truth *tr, size_t level)
 	       tr->t->regs.rsp > l->slot;
 }
 
+/*
+ * An asynchronous exception that a thread throws to itself is raised by C code,
+ * which writes over the frames that it takes off: what is younger than one that
+ * is no frame any more is gone.
+ */
+static size_t not_stripped(const struct truth *tr, const struct level *l)
+{
+	u64 ra, words;
+	size_t i;
+
+	for (i = 0; l->stripped && i < l->nr; i++)
+		if (!frame_words(tr->t, l->frames[i].slot, &ra, &words) ||
+		    (ra != l->frames[i].ra &&
+		     code_at(tr->t, ra)->frame != UPDATE_FRAME))
+			return i;
+	return l->nr;
+}
+
 size_t truth_chain(const struct truth *tr, u64 *chain, size_t cap)
 {
 	size_t level, i, n = 0;
@@ -408,7 +446,7 @@ size_t truth_chain(const struct truth *tr, u64 *chain, size_t cap)
 				chain[n++] = l->interrupted;
 			continue;
 		}
-		for (i = l->nr; i-- > 0 && n < cap; n++)
+		for (i = not_stripped(tr, l); i-- > 0 && n < cap; n++)
 			chain[n] = l->frames[i].ra;
 	}
 	return n;
@@ -488,6 +526,7 @@ struct truth *truth_start(struct tracee *t, Dwfl *dwfl)
 	tr->run_return = code_symbol("StgReturn");
 	tr->suspend = code_symbol("suspendThread");
 	tr->resume = code_symbol("resumeThread");
+	tr->strip = code_symbol("raiseAsync");
 	if (!tr->suspend || !tr->resume)
 		errx(1, "GHC's run-time system has no symbols");
 	nr = c_stack(t, dwfl, frames, MAX_C_FRAMES);
