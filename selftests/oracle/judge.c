@@ -79,7 +79,7 @@ struct judge *judge_create(struct tracee *t, const char *stripped,
 /*
  * Frames of the run-time system's Cmm code are not shown by default, and may
  * change while a thread is suspended: two update frames become one. Code made
- * at run time, adjustors, is never shown.
+ * at run time, adjustors, is never shown, nor what these return through.
  */
 static bool is_visible(const struct judge *j, u64 addr)
 {
@@ -91,7 +91,8 @@ static bool is_visible(const struct judge *j, u64 addr)
 		if (addr >= m->maps[i].start && addr < m->maps[i].end) {
 			rule = hsu_image_rule(m->maps[i].img,
 					      addr - m->maps[i].bias);
-			return !rule || rule->cls != HSUNWIND_CLASS_HS_RTS;
+			return !rule || (rule->cls != HSUNWIND_CLASS_HS_RTS &&
+					 rule->cls != HSUNWIND_CLASS_GLUE);
 		}
 	return false;
 }

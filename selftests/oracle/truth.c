@@ -1,75 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "truth.h"
-
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cstack.h"
+#include "levels.h"
 
 #define MAX_ARGS	4096u	/* words on the Haskell stack at an entry */
 #define MAX_FRAMES	(1u << 20)
 #define MAX_C_FRAMES	256
 #define SHOWN_DOUBTS	20
-#define STGRETURN_BYTES	45
 
 /* Where GHC 9.0.2 keeps things (DerivedConstants.h; header of 8 bytes). */
 #define REG_TSO		872	/* StgRegTable.rCurrentTSO */
 #define TSO_STACKOBJ	(8 + 16)
 #define STACK_SP	(8 + 8)
 #define CHUNK_NEXT	8	/* underflow frame: the next chunk */
-
-enum level_kind { LEVEL_C, LEVEL_SIGNAL, LEVEL_HASKELL };
-
-struct frame {
-	u64 slot;
-	u64 ra;
-};
-
-/**
- * struct level - one C frame, or one Haskell stack
- * @kind: which.
- * @slot: where on the C stack its return address is.
- * @ra: the return address; of a signal handler, the restorer's.
- * @interrupted: the instruction that a signal came at.
- * @suspended: this Haskell stack's thread is in a safe call.
- * @stripped: frames are being taken off this Haskell stack by C code.
- * @frames: of a Haskell stack: those that wait, outermost first.
- * @nr: their number.
- * @cap: room for so many.
- */
-struct level {
-	enum level_kind kind;
-	u64 slot;
-	u64 ra;
-	u64 interrupted;
-	bool suspended;
-	bool stripped;
-	struct frame *frames;
-	size_t nr;
-	size_t cap;
-};
-
-struct truth {
-	struct tracee *t;
-	struct level *levels;
-	size_t nr, cap;
-	u64 run;		/* StgRun, */
-	u64 run_return;		/* and StgReturn behind it */
-	u64 suspend;		/* suspendThread() */
-	u64 resume;		/* resumeThread() */
-	u64 strip;		/* raiseAsync(), 0: not known */
-	bool just_resumed;	/* that was the last C function called */
-	bool entered;		/* the last instruction led to an entry */
-	bool returned;		/* Sp is still where a return has left it */
-	struct truth_checks checks;
-};
-
-static struct level *top(const struct truth *tr)
-{
-	return &tr->levels[tr->nr - 1];
-}
 
 static void doubt(struct truth *tr, u64 ip, const char *what)
 {
@@ -114,11 +61,6 @@ static void push_frame(struct level *l, u64 slot, u64 ra)
 	l->frames[l->nr++] = (struct frame){ slot, ra };
 }
 
-static u64 top_slot(const struct level *l)
-{
-	return l->nr ? l->frames[l->nr - 1].slot : ~0ull;
-}
-
 static void reverse(struct frame *f, size_t nr)
 {
 	size_t i;
@@ -154,19 +96,6 @@ static bool take_whole_stack(struct truth *tr, struct level *l, u64 slot)
 	return true;
 }
 
-/* Do frames, one next to the other, lead from a slot to the topmost one? */
-static bool tiles(struct truth *tr, u64 slot, u64 until)
-{
-	u64 ra, words;
-
-	while (slot < until) {
-		if (!frame_words(tr->t, slot, &ra, &words) || !words)
-			return false;
-		slot += words * 8;
-	}
-	return slot == until;
-}
-
 static void push_tiles(struct truth *tr, struct level *l, u64 slot)
 {
 	u64 until = top_slot(l), ra, words;
@@ -192,7 +121,7 @@ static void enter(struct truth *tr, u64 ip)
 	tr->checks.entries++;
 	for (slot = sp; slot <= top_slot(l) && slot < sp + MAX_ARGS * 8;
 	     slot += 8)
-		if (tiles(tr, slot, top_slot(l))) {
+		if (truth_tiles(tr, slot, top_slot(l))) {
 			push_tiles(tr, l, slot);
 			return;
 		}
@@ -214,7 +143,7 @@ static void give_back(struct truth *tr, u64 ip)
 
 	tr->returned = true;
 	/* Into a frame that the code has pushed itself. */
-	if (sp < top_slot(l) && tiles(tr, sp, top_slot(l)))
+	if (sp < top_slot(l) && truth_tiles(tr, sp, top_slot(l)))
 		push_tiles(tr, l, sp);
 	if (sp > top_slot(l))
 		drop_below(tr, l, sp);
@@ -243,11 +172,6 @@ static void resumed(struct truth *tr, u64 ip)
 		doubt(tr, ip, "a thread is resumed, without a stack");
 	else if (tr->just_resumed)
 		l->nr--;
-}
-
-static bool is_reg(const ZydisDecodedOperand *op, ZydisRegister reg)
-{
-	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->reg.value == reg;
 }
 
 /*
@@ -356,16 +280,6 @@ static void in_c(struct truth *tr, const struct code *c)
 		leave_c(tr);
 }
 
-static struct level *haskell_below(const struct truth *tr)
-{
-	size_t i;
-
-	for (i = tr->nr; i-- > 0;)
-		if (tr->levels[i].kind == LEVEL_HASKELL)
-			return &tr->levels[i];
-	return NULL;
-}
-
 static void signal_came(struct truth *tr, u64 interrupted)
 {
 	struct level *l = push_level(tr, LEVEL_SIGNAL);
@@ -391,120 +305,11 @@ bool truth_step(struct truth *tr, const struct user_regs_struct *before)
 		in_haskell(tr, c, before->rbp);
 	if (tr->t->regs.rip == tr->resume)
 		tr->just_resumed = true;
-	if (tr->t->regs.rip == tr->suspend && haskell_below(tr))
-		haskell_below(tr)->suspended = true;
-	if (tr->strip && tr->t->regs.rip == tr->strip && haskell_below(tr))
-		haskell_below(tr)->stripped = true;
+	if (tr->t->regs.rip == tr->suspend && truth_haskell_below(tr))
+		truth_haskell_below(tr)->suspended = true;
+	if (tr->strip && tr->t->regs.rip == tr->strip && truth_haskell_below(tr))
+		truth_haskell_below(tr)->stripped = true;
 	return tr->nr > 0;
-}
-
-/* Between Haskell functions, with the lazy binding of shared objects. */
-static bool is_linker(const struct code *c)
-{
-	return (c->section && !strncmp(c->section, ".plt", 4)) ||
-	       !strncmp(c->name, "_dl_runtime_resolve", 19);
-}
-
-/* The handler has returned, and its return address is used up. */
-static bool in_restorer(const struct truth *tr, size_t level)
-{
-	const struct level *l = &tr->levels[level];
-
-	return level + 1 == tr->nr && l->kind == LEVEL_SIGNAL &&
-	       tr->t->regs.rsp > l->slot;
-}
-
-/*
- * An asynchronous exception that a thread throws to itself is raised by C code,
- * which writes over the frames that it takes off: what is younger than one that
- * is no frame any more is gone.
- */
-static size_t not_stripped(const struct truth *tr, const struct level *l)
-{
-	u64 ra, words;
-	size_t i;
-
-	for (i = 0; l->stripped && i < l->nr; i++)
-		if (!frame_words(tr->t, l->frames[i].slot, &ra, &words) ||
-		    (ra != l->frames[i].ra &&
-		     code_at(tr->t, ra)->frame != UPDATE_FRAME))
-			return i;
-	return l->nr;
-}
-
-size_t truth_chain(const struct truth *tr, u64 *chain, size_t cap)
-{
-	size_t level, i, n = 0;
-
-	for (level = tr->nr; level-- > 0;) {
-		const struct level *l = &tr->levels[level];
-
-		if (l->kind != LEVEL_HASKELL) {
-			if (n < cap && !in_restorer(tr, level))
-				chain[n++] = l->ra;
-			if (n < cap && l->kind == LEVEL_SIGNAL)
-				chain[n++] = l->interrupted;
-			continue;
-		}
-		for (i = not_stripped(tr, l); i-- > 0 && n < cap; n++)
-			chain[n] = l->frames[i].ra;
-	}
-	return n;
-}
-
-static enum state haskell_state(const struct truth *tr, const struct code *c)
-{
-	u64 sp = tr->t->regs.rbp, caller = top_slot(top(tr));
-	static const struct {
-		const char *start;
-		enum state state;
-	} rts[] = {
-		{ "stg_ap_", STATE_APPLY },
-		{ "stg_", STATE_RTS_HASKELL },
-		{ "__stg_", STATE_RTS_HASKELL },
-	};
-	size_t i;
-
-	if (is_linker(c))
-		return STATE_LINKER;
-	for (i = 0; i < ARRAY_SIZE(rts); i++)
-		if (!strncmp(c->name, rts[i].start, strlen(rts[i].start)))
-			return rts[i].state;
-	if (tr->entered)
-		return STATE_ENTRY;
-	if (tr->returned)
-		return STATE_RETURNED;
-	if (sp == caller)
-		return STATE_SP_AT_CALLER;
-	return tiles((struct truth *)tr, sp, caller) ? STATE_OWN_FRAME :
-		STATE_SP_MOVED;
-}
-
-enum state truth_state(const struct truth *tr)
-{
-	const struct code *c = code_at(tr->t, tr->t->regs.rip);
-	const struct level *h;
-	size_t i;
-
-	if (c->addr >= tr->run && c->addr < tr->run_return + STGRETURN_BYTES)
-		return STATE_STGRUN;
-	if (top(tr)->kind == LEVEL_HASKELL)
-		return haskell_state(tr, c);
-	for (i = tr->nr; i-- > 0 && tr->levels[i].kind != LEVEL_HASKELL;)
-		if (tr->levels[i].kind == LEVEL_SIGNAL)
-			return STATE_SIGNAL;
-	if (tr->entered)
-		return STATE_C_ENTRY;
-	if (c->insn.meta.category == ZYDIS_CATEGORY_RET)
-		return STATE_C_END;
-	if (c->insn.meta.category == ZYDIS_CATEGORY_PUSH ||
-	    c->insn.meta.category == ZYDIS_CATEGORY_POP ||
-	    is_reg(&c->op[0], ZYDIS_REGISTER_RSP))
-		return STATE_C_FRAME;
-	h = haskell_below(tr);
-	if (!h)
-		return STATE_C_RTS;
-	return h->suspended ? STATE_C_SUSPENDED : STATE_C_UNSAFE;
 }
 
 u64 truth_stgrun(void)
