@@ -81,6 +81,17 @@ void test_image_init(struct test_image *image, const char *elf, __u32 from,
 				.kind = HSUNWIND_RULE_HS_SP,
 				.cls = HSUNWIND_CLASS_HS,
 			},
+			[RULE_SCAN] = {
+				.kind = HSUNWIND_RULE_HS_SCAN,
+				.cls = HSUNWIND_CLASS_HS_RTS,
+				.arg = 8,
+			},
+			[RULE_RA_REG] = {
+				.kind = HSUNWIND_RULE_RA_REG,
+				.cls = HSUNWIND_CLASS_LIBC,
+				.cfa_reg = 7,
+				.arg = 5,
+			},
 		},
 		.pcs = {
 			text->p_vaddr - base, from, to,

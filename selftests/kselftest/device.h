@@ -12,7 +12,7 @@
 
 /* Room for what a test may change; a valid image needs less. */
 #define IMAGE_SEGS	2
-#define IMAGE_RULES	4
+#define IMAGE_RULES	6
 #define IMAGE_ROWS	4
 
 /* Numbers of the rules in a &struct test_image. */
@@ -21,6 +21,8 @@ enum test_rule {
 	RULE_FP,	/* code with a frame pointer, past its prologue */
 	RULE_BOTTOM,	/* no caller */
 	RULE_HS,	/* Haskell code */
+	RULE_SCAN,	/* the same, behind words that rax counts */
+	RULE_RA_REG,	/* return address in rdi */
 };
 
 /* The layout of an image as the tests make it. */

@@ -182,6 +182,10 @@ BAD(rule_cfa_off_high, rules[RULE_FP].cfa_off, (1 << 28) + 1);
 BAD(rule_cfa_off_low, rules[RULE_FP].cfa_off, -(1 << 28) - 1);
 BAD(rule_hs_cfa_off, rules[RULE_HS].cfa_off, 4);
 BAD(rule_hs_arg, rules[RULE_HS].arg, 4);
+BAD(rule_scan_cfa_off, rules[RULE_SCAN].cfa_off, 4);
+BAD(rule_scan_arg, rules[RULE_SCAN].arg, 16);
+BAD(rule_ra_reg_high, rules[RULE_RA_REG].arg, 16);
+BAD(rule_ra_reg_low, rules[RULE_RA_REG].arg, -1);
 
 /* Rows */
 BAD(pcs_equal, pcs[1], 0xffffffff);
