@@ -13,10 +13,11 @@
 
 /* The upper half of a state: the number of an unknown, and this. */
 #define OWN_WRITTEN	(1ull << 63)	/* the word at Sp on entry was */
+#define SP_SAVED	(1ull << 62)	/* in the thread, and may be stale */
 
 static u32 unknown(u64 state)
 {
-	return (u32)((state & ~OWN_WRITTEN) >> 32);
+	return (u32)((state & ~(OWN_WRITTEN | SP_SAVED)) >> 32);
 }
 
 static bool is_stack_word(const ZydisDecodedOperand *op)
@@ -66,10 +67,14 @@ static u64 after(struct hsu_flow *flow, const struct hsu_insn *insn, u64 state)
 	for (i = 0; i < insn->d.operand_count_visible; i++)
 		if (is_stack_word(&insn->op[i]))
 			state = check_access(f, &insn->op[i], state);
+	if (hsu_saves_sp(f, insn))
+		return state | SP_SAVED;
 	if (!hsu_insn_is_reg(&insn->op[0], ZYDIS_REGISTER_RBP) ||
-	    !(insn->op[0].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) ||
-	    (insn->d.mnemonic == ZYDIS_MNEMONIC_MOV &&
-	     insn->op[1].type == ZYDIS_OPERAND_TYPE_MEMORY))
+	    !(insn->op[0].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+		return state;
+	state &= ~SP_SAVED;
+	if (insn->d.mnemonic == ZYDIS_MNEMONIC_MOV &&
+	    insn->op[1].type == ZYDIS_OPERAND_TYPE_MEMORY)
 		return state;
 	if (hsu_insn_adds(insn, ZYDIS_REGISTER_RBP, &by) && by % 8 == 0) {
 		off = distance(state) - by / 8;
@@ -127,7 +132,7 @@ static u64 join(struct hsu_flow *flow, u64 old, u64 state)
 
 	if ((old & ~OWN_WRITTEN) == (state & ~OWN_WRITTEN) || old == POISONED)
 		return old;
-	if (state == POISONED)
+	if (state == POISONED || (old ^ state) & SP_SAVED)
 		return POISONED;
 	excess = distance(state) - distance(old);
 	if (!f->thunk || !unknown(old)) {
@@ -253,7 +258,8 @@ static void settle(struct sp_flow *f)
 			continue;
 		if (hsu_unknowns_root(&f->unknowns, unknown(state), &words) ==
 		    HSU_ZERO)
-			flow->at[i] = state_of(EXACT, distance(state) + words);
+			flow->at[i] = state_of(state & SP_SAVED ? SAVED : EXACT,
+					       distance(state) + words);
 		else
 			flow->at[i] = POISONED;
 	}
