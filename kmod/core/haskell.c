@@ -194,22 +194,13 @@ found:
 	return HSU_GO;
 }
 
-int hsu_step_haskell(struct hsu_walk *w, const struct hsu_map *map,
-		     const struct hsunwind_rule *rule)
+/* All frames of the stack from the caller's on. */
+static int walk_frames(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		       u64 addr)
 {
-	const struct hsunwind_ghc *ghc = &map->img->hdr->ghc;
-	u64 rsp = w->regs[HSU_RSP];
 	struct hsu_frame f;
-	u64 addr;
-	int ret;
+	int ret = HSU_GO;
 
-	if (rule->kind == HSUNWIND_RULE_HS_END)
-		return step_stgrun(w, map, rsp);
-	if (rule->kind == HSUNWIND_RULE_HS_SP ||
-	    rule->kind == HSUNWIND_RULE_HS_SAVED)
-		rsp += rule->arg;
-	w->squeezed = 0;
-	ret = hsu_first_frame(w, map, rule, &addr);
 	while (ret == HSU_GO) {
 		if (w->steps++ >= w->max_steps)
 			return HSUNWIND_STOP_STEPS;
@@ -220,14 +211,38 @@ int hsu_step_haskell(struct hsu_walk *w, const struct hsu_map *map,
 		}
 		if (ret == HSU_GO)
 			ret = hsu_emit_haskell(w, f.ra, f.cls);
-		if (ret != HSU_GO)
+		if (ret != HSU_GO || f.type == HSU_STOP_FRAME)
 			return ret;
-		if (f.type == HSU_STOP_FRAME)
-			return step_stgrun(w, map, rsp);
 		if (f.type == HSU_UNDERFLOW_FRAME)
 			ret = next_chunk(w, ghc, &addr);
 		else
 			addr += f.words * 8ull;
 	}
 	return ret;
+}
+
+int hsu_step_haskell(struct hsu_walk *w, const struct hsu_map *map,
+		     const struct hsunwind_rule *rule)
+{
+	const struct hsunwind_ghc *ghc = &map->img->hdr->ghc;
+	u64 rsp = w->regs[HSU_RSP];
+	u32 n = w->n;
+	u64 addr;
+	int ret;
+
+	if (rule->kind == HSUNWIND_RULE_HS_END)
+		return step_stgrun(w, map, rsp);
+	if (rule->kind == HSUNWIND_RULE_HS_SP ||
+	    rule->kind == HSUNWIND_RULE_HS_SAVED)
+		rsp += rule->arg;
+	w->squeezed = 0;
+	w->incall = 0;
+	ret = hsu_first_frame(w, map, rule, &addr);
+	if (ret == HSU_GO)
+		ret = walk_frames(w, ghc, addr);
+	if (!hsu_stays_suspended(w, ghc)) {
+		w->n = n;
+		return HSUNWIND_STOP_BAD_FRAME;
+	}
+	return ret == HSU_GO ? step_stgrun(w, map, rsp) : ret;
 }

@@ -139,6 +139,9 @@ struct hsu_walk {
 	bool incall_used;	/* one of them to the stack that is walked */
 	u8 callee_cls;		/* class of the C frame one below */
 	u64 callee[2];		/* rbx and r14 there */
+	u64 incall;		/* record of the thread that is walked, if it */
+	u64 tso;		/* is suspended; that thread */
+	u64 stackobj;		/* and its topmost chunk */
 	u64 squeezed;		/* Sp of a stack that may have gaps, 0: none */
 	struct {
 		u64 addr;

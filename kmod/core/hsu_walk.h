@@ -198,6 +198,17 @@ bool hsu_thread_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		      bool saved, u64 *sp, bool *running);
 
+/**
+ * hsu_stays_suspended() - is a suspended thread's stack still where it was?
+ * @w: the walk, over a stack that hsu_safe_call_sp() has found.
+ * @ghc: layout of the run-time system.
+ *
+ * The collector does not change a stack before the thread is told of its copy.
+ *
+ * Return: false if it is not: what has been read from there may be anything.
+ */
+bool hsu_stays_suspended(struct hsu_walk *w, const struct hsunwind_ghc *ghc);
+
 /* Closure types, the same in GHC 8.8 to 9.10 (rts/storage/ClosureTypes.h). */
 #define HSU_RET_BCO		29
 #define HSU_RET_SMALL		30

@@ -7,6 +7,7 @@
 #include "hsu_walk.h"
 
 #define MAX_INCALLS	16	/* nested calls from C into Haskell looked at */
+#define MAX_TRIES	4	/* to read what another CPU is changing */
 #define SPILL_BATCH	8	/* words of Haskell code's C stack, */
 #define SPILL_BATCHES	4	/* so many times, are searched for a Task */
 
@@ -158,6 +159,41 @@ static bool current_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 }
 
 /*
+ * The stack of a thread that is suspended can be moved by another CPU between
+ * any two reads: then what has just been read is old, and there is a new one.
+ */
+static bool suspended_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+			    u64 incall, struct hsu_chunk *chunk)
+{
+	u32 i;
+
+	for (i = 0; i < MAX_TRIES; i++) {
+		if (!hsu_read(w, incall + ghc->incall_suspended, &w->tso, 8) ||
+		    !w->tso)
+			return false;
+		if (hsu_thread_chunk(w, ghc, w->tso, chunk) &&
+		    hsu_read(w, w->tso + ghc->tso_stackobj, &w->stackobj, 8)) {
+			w->incall = incall;
+			if (hsu_stays_suspended(w, ghc))
+				return true;
+		}
+	}
+	w->incall = 0;
+	return false;
+}
+
+bool hsu_stays_suspended(struct hsu_walk *w, const struct hsunwind_ghc *ghc)
+{
+	u64 tso, stack;
+
+	return !w->incall ||
+	       (hsu_read(w, w->incall + ghc->incall_suspended, &tso, 8) &&
+		tso == w->tso &&
+		hsu_read(w, tso + ghc->tso_stackobj, &stack, 8) &&
+		stack == w->stackobj);
+}
+
+/*
  * The Task's stack of call-in records has one for every Haskell stack of the OS
  * thread, innermost first, which names the thread that is suspended there. In
  * front of those may stand records of calls into Haskell that have not got there
@@ -189,7 +225,7 @@ bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		if (!tso && (!saved || (!w->exact &&
 					w->callee_cls != HSUNWIND_CLASS_RTS)))
 			continue;
-		if (tso ? !hsu_thread_chunk(w, ghc, tso, &chunk) :
+		if (tso ? !suspended_chunk(w, ghc, incall, &chunk) :
 			  !current_chunk(w, ghc, incall, &chunk))
 			return false;
 		/* The Capability may be another thread's by now. */
