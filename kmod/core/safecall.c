@@ -88,19 +88,24 @@ static u64 incall_among(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
  * resumeThread(), which keeps it too while it waits: in a register that C
  * preserves, or where Haskell code spills registers. There it may also be left
  * over from an earlier call of the same OS thread. suspendThread() has BaseReg
- * instead, the walk's or saved by it, and so has the code before and after it:
- * resumeThread() returns it, while r13 may still point to another Capability.
+ * instead, in a register or saved by it, and so has the code before the call and
+ * behind it: resumeThread() returns it. But another Capability than in r13, if the
+ * thread has moved there.
  */
 static u64 find_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		       bool saved, bool *spilled, bool *by_cap)
 {
-	bool returned = w->exact || w->steps == 2;
+	bool at_call = w->exact || w->steps == 2;
 	const u64 regs[] = {
 		w->regs[HSU_RBX], w->regs[HSU_R14], w->callee[0], w->callee[1],
 		w->regs[HSU_RBP],	/* in code made with LLVM */
 	};
+	const u64 passed[] = { w->regs[HSU_RAX], w->regs[HSU_RDI] };
+	const u64 result[] = {
+		w->regs[HSU_RAX], w->regs[HSU_RAX] + ghc->cap_reg,
+	};
 	const u64 base[] = {
-		w->regs[HSU_RAX], w->callee[0], w->callee[1], w->regs[HSU_R13],
+		w->callee[0], w->callee[1], w->regs[HSU_R13],
 	};
 	u64 words[SPILL_BATCH];
 	u64 incall;
@@ -121,9 +126,14 @@ static u64 find_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 			break;
 		incall = incall_among(w, ghc, words, SPILL_BATCH, false);
 	}
-	/* suspendThread() may be about to return it. */
-	if (!incall && saved && returned)
-		incall = task_incall(w, ghc, w->regs[HSU_RAX]);
+	/*
+	 * suspendThread() is about to return it, or resumeThread() has just got
+	 * it, or is about to return what is nearly the Capability.
+	 */
+	if (!incall && saved && at_call)
+		incall = incall_among(w, ghc, passed, ARRAY_SIZE(passed), false);
+	if (!incall && saved && at_call)
+		incall = incall_among(w, ghc, result, ARRAY_SIZE(result), true);
 	if (incall || !saved)
 		return incall;
 	*by_cap = true;
@@ -143,15 +153,16 @@ static u64 find_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 static bool current_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 			  u64 incall, struct hsu_chunk *chunk)
 {
-	u64 task, cap, tso;
+	u64 task, cap;
 	u32 i;
 
 	if (!hsu_read(w, incall + ghc->incall_task, &task, 8) ||
 	    !task_cap(w, ghc, task, incall, &cap) ||
-	    !hsu_read(w, cap + ghc->cap_reg + ghc->reg_tso, &tso, 8))
+	    !hsu_read(w, cap + ghc->cap_reg + ghc->reg_tso, &w->tso,
+		      8))
 		return false;
-	if (tso)
-		return hsu_thread_chunk(w, ghc, tso, chunk);
+	if (w->tso)
+		return hsu_thread_chunk(w, ghc, w->tso, chunk);
 	for (i = 0; i < ARRAY_SIZE(w->callee); i++)
 		if (hsu_thread_chunk(w, ghc, w->callee[i], chunk))
 			return true;
@@ -228,8 +239,12 @@ bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		if (tso ? !suspended_chunk(w, ghc, incall, &chunk) :
 			  !current_chunk(w, ghc, incall, &chunk))
 			return false;
-		/* The Capability may be another thread's by now. */
-		if (by_cap && (w->regs[HSU_RBP] < chunk.start ||
+		/*
+		 * The Capability may be another thread's by now, unless the
+		 * code has just loaded its own from there.
+		 */
+		if (by_cap && w->tso != w->regs[HSU_RAX] &&
+		    (w->regs[HSU_RBP] < chunk.start ||
 			       w->regs[HSU_RBP] >= chunk.end))
 			return false;
 		*sp = chunk.sp;
