@@ -89,7 +89,7 @@ enum hsu_kind {
 };
 
 #define HSU_BLOCK_WORDS		32	/* of the Haskell stack, read at a time */
-#define HSU_SQUEEZE_FRAMES	128	/* of a stack that may be in the making */
+#define HSU_SQUEEZE_FRAMES	128	/* compared where one may be squeezed */
 #define HSU_MAX_STEPS		(1u << 20)	/* physical frames per walk */
 
 /**
@@ -147,6 +147,7 @@ struct hsu_walk {
 		u64 addr;
 		u64 ra;
 	} seen[HSU_SQUEEZE_FRAMES];	/* frames of that stack */
+	u32 nr_seen;
 	u64 block_addr;		/* of @block, 0: empty */
 	u32 block_words;
 	u64 block[HSU_BLOCK_WORDS];

@@ -9,10 +9,13 @@
  * Walked from the old Sp, pieces that have not been moved, and the old copies of
  * those that have, are still what they were, until the walk meets a word that has
  * been overwritten. What was there has come from further down, where the walk has
- * been: it finds a frame again that it has seen, or no frame at all. So a stack
- * on which no two frames are the same is not being moved.
+ * been: it finds a frame again that it has seen, or no frame at all. All that is
+ * below the uppermost gap, which an update frame is above. So a stack on which no
+ * frame that is below an update frame is there twice is not being moved.
  */
 #include "hsu_walk.h"
+
+#define MAX_FRAMES	4096	/* as many as there are words in a chunk */
 
 /* Do two frames have the same words? */
 static bool same_frames(struct hsu_walk *w, u64 a, u64 b, u32 words)
@@ -43,28 +46,43 @@ bool hsu_skip_gap(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 *addr)
 	return true;
 }
 
+/* Has the same frame been seen further down? Notes it for the next ones. */
+static bool seen_before(struct hsu_walk *w, u64 addr, const struct hsu_frame *f)
+{
+	u32 i;
+
+	if (w->nr_seen == HSU_SQUEEZE_FRAMES)
+		return true;
+	for (i = 0; i < w->nr_seen; i++)
+		if (w->seen[i].ra == f->ra &&
+		    same_frames(w, w->seen[i].addr, addr, f->words))
+			return true;
+	w->seen[i].ra = f->ra;
+	w->seen[i].addr = addr;
+	w->nr_seen++;
+	return false;
+}
+
 bool hsu_not_moving(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 sp)
 {
-	u64 addr = sp;
+	bool twice = false;
 	struct hsu_frame f;
-	u32 gaps = 0;
-	u32 i, n = 0;
+	u64 addr = sp;
+	u32 i;
 
 	w->squeezed = sp;
-	while (n < HSU_SQUEEZE_FRAMES) {
+	w->nr_seen = 0;
+	for (i = 0; i < MAX_FRAMES; i++) {
 		if (hsu_frame_at(w, ghc, addr, &f) != HSU_GO) {
-			if (gaps++ > n || !hsu_skip_gap(w, ghc, &addr))
+			if (!hsu_skip_gap(w, ghc, &addr))
 				return false;
 			continue;
 		}
 		if (!f.words)
 			return true;
-		for (i = 0; i < n; i++)
-			if (w->seen[i].ra == f.ra &&
-			    same_frames(w, w->seen[i].addr, addr, f.words))
-				return false;
-		w->seen[n].ra = f.ra;
-		w->seen[n++].addr = addr;
+		twice = twice || seen_before(w, addr, &f);
+		if (twice && f.type == HSU_UPDATE_FRAME)
+			return false;
 		addr += f.words * 8ull;
 	}
 	return false;

@@ -48,6 +48,10 @@ static const struct row rows[] = {
 		      .cfa_off = 16 } },
 	{ AT_HS_END, { .kind = HSUNWIND_RULE_HS_END,
 		       .cls = HSUNWIND_CLASS_HS_RTS } },
+	{ AT_HS_SAVED, { .kind = HSUNWIND_RULE_HS_SAVED,
+			 .cls = HSUNWIND_CLASS_HS, .cfa_off = 24 } },
+	{ AT_CMM_SAVED, { .kind = HSUNWIND_RULE_HS_SAVED,
+			  .cls = HSUNWIND_CLASS_HS_RTS } },
 	{ AT_END, { .kind = HSUNWIND_RULE_NONE } },
 };
 
