@@ -130,7 +130,7 @@ static u64 after(struct hsu_flow *flow, const struct hsu_insn *insn, u64 state)
 	if (is_distance(state) && reg == ZYDIS_REGISTER_RBP)
 		moved = move(f, insn, state);
 	else if (is_distance(state) && upper(state) <= AT_LEAST &&
-		 hsu_saves_sp(f, insn))
+		 hsu_saves_sp(f, insn, ZYDIS_REGISTER_RBP))
 		moved = state_of(SAVED, distance(state));
 	else if (is_distance(state) && upper(state) >= PLUS_REG &&
 		 (ends_loop(insn) ||

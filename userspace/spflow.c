@@ -101,14 +101,15 @@ static u64 next_proc(const struct hsu_code *code, u64 addr)
 	return code->end;
 }
 
-bool hsu_saves_sp(const struct sp_flow *f, const struct hsu_insn *insn)
+bool hsu_saves_sp(const struct sp_flow *f, const struct hsu_insn *insn,
+		  ZydisRegister reg)
 {
 	const ZydisDecodedOperand *to = &insn->op[0];
 	struct hsunwind_ghc ghc;
 
 	if (insn->d.mnemonic != ZYDIS_MNEMONIC_MOV ||
 	    to->type != ZYDIS_OPERAND_TYPE_MEMORY ||
-	    !hsu_insn_is_reg(&insn->op[1], ZYDIS_REGISTER_RBP) ||
+	    !hsu_insn_is_reg(&insn->op[1], reg) ||
 	    to->mem.base == ZYDIS_REGISTER_RSP ||
 	    to->mem.base == ZYDIS_REGISTER_RBP ||
 	    to->mem.index != ZYDIS_REGISTER_NONE)
@@ -147,6 +148,7 @@ void hsu_sp_flow(const struct hsu_code *code, u64 base, u8 cls,
 	}
 	hsu_flow_free(&f.flow);
 	hsu_unknowns_free(&f.unknowns);
+	hsu_hs_states_free(&f.states);
 	hsu_targets_free(&f.stacked);
 	hsu_targets_free(&f.far);
 	free(f.entries);

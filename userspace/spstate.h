@@ -5,6 +5,7 @@
 #ifndef HSU_SPSTATE_H
 #define HSU_SPSTATE_H
 
+#include "hsregs.h"
 #include "spflow.h"
 #include "unknowns.h"
 
@@ -84,6 +85,7 @@ struct sp_flow {
 	size_t next_slow;
 	bool thunk;		/* its entry is being followed */
 	struct hsu_unknowns unknowns;
+	struct hsu_hs_states states;
 	struct sp_entry *entries;	/* by number of the unknown */
 	size_t cap_entries;
 
@@ -123,10 +125,12 @@ static inline u64 state_of(u32 upper, s64 words)
  * hsu_saves_sp() - does an instruction save Sp in the thread's stack object?
  * @f: the flow.
  * @insn: the instruction.
+ * @reg: the register that has Sp.
  *
  * From there until Sp is loaded again, the run-time system may move the stack.
  */
-bool hsu_saves_sp(const struct sp_flow *f, const struct hsu_insn *insn);
+bool hsu_saves_sp(const struct sp_flow *f, const struct hsu_insn *insn,
+		  ZydisRegister reg);
 
 /* Finds the slow entries of functions; false if memory has run out. */
 bool hsu_find_slow_entries(struct sp_flow *f);
