@@ -244,6 +244,7 @@ static u64 join(struct hsu_flow *flow, u64 old, u64 state)
 	const struct hsu_hs_regs *b;
 	struct hsu_hs_regs a;
 	s32 words, more;
+	u16 loaded;
 
 	if (old == state || old == POISONED)
 		return old;
@@ -255,7 +256,11 @@ static u64 join(struct hsu_flow *flow, u64 old, u64 state)
 	    !sp_words(b, &more))
 		return POISONED;
 	relate(f, a.unknown, b->unknown, more - words);
+	loaded = a.loaded;
 	hsu_hs_meet(&a, b, more - words);
+	/* What only one of them has loaded is not for a return. */
+	use_loaded(f, regs_of(f, old), loaded & ~a.loaded);
+	use_loaded(f, b, b->loaded & ~a.loaded);
 	return put(f, &a);
 }
 

@@ -26,13 +26,15 @@ void hsu_hs_states_free(struct hsu_hs_states *s)
 
 static u32 hash(const struct hsu_hs_regs *regs)
 {
-	const u8 *p = (const u8 *)regs;
-	u32 h = 2166136261u;	/* FNV-1a */
+	u64 h = 0, word;
 	size_t i;
 
-	for (i = 0; i < sizeof(*regs); i++)
-		h = (h ^ p[i]) * 16777619u;
-	return h;
+	for (i = 0; i < sizeof(*regs); i += sizeof(word)) {
+		memcpy(&word, (const u8 *)regs + i, sizeof(word));
+		h = (h ^ word) * 0x9e3779b97f4a7c15;	/* 2^64 / golden ratio */
+		h ^= h >> 32;
+	}
+	return (u32)h;
 }
 
 /* Where a state is, or can be put: its number and one. */
@@ -177,8 +179,9 @@ static bool derive(struct hsu_hs_regs *regs, const struct hsu_insn *insn,
 	if (insn->d.mnemonic != ZYDIS_MNEMONIC_MOV)
 		return false;
 	if (op[1].type == ZYDIS_OPERAND_TYPE_MEMORY) {
+		/* What is certainly the code's own is no return address. */
 		*address = false;
-		return hsu_hs_address(regs, &op[1], words);
+		return hsu_hs_address(regs, &op[1], words) && *words <= 0;
 	}
 	if (!is_full(&op[1]))
 		return false;

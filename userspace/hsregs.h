@@ -35,6 +35,8 @@ struct hsu_hs_regs {
 	s32 words[HSU_NR_GPRS];
 };
 
+_Static_assert(sizeof(struct hsu_hs_regs) % 8 == 0, "hashed by words");
+
 /**
  * struct hsu_hs_states - states that have come up in a procedure, by number
  * @v: the states.
