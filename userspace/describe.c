@@ -30,6 +30,7 @@ static const char *const kind_names[] = {
 	[HSUNWIND_RULE_HS] = "haskell",
 	[HSUNWIND_RULE_HS_END] = "haskell-end",
 	[HSUNWIND_RULE_HS_SCAN] = "haskell-scan",
+	[HSUNWIND_RULE_HS_SAVED] = "haskell-saved",
 	[HSUNWIND_RULE_RA_REG] = "ra-reg",
 	[HSUNWIND_RULE_CLONE] = "clone",
 };

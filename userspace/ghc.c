@@ -75,6 +75,9 @@ static const struct hsunwind_ghc layouts[] = {
 		.incall_suspended = 0x08,
 		.incall_task = 0x28,
 		.incall_prev = 0x30,
+		.task_cap = 0x08,
+		.cap_reg = 0x18,
+		.reg_task = 0x3a0,
 	},
 };
 

@@ -8,77 +8,170 @@
 #include "spstate.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+/* Registers that arguments and results are in: rbx, r14, rsi, rdi, r8, r9. */
+#define ARGUMENTS	(1u << 3 | 1u << 14 | 1u << 6 | 1u << 7 | 1u << 8 | 1u << 9)
 #define MAX_SLOW_INSNS	64	/* of the slow entry code of a function */
 
-/* The upper half of a state: the number of an unknown, and this. */
-#define OWN_WRITTEN	(1ull << 63)	/* the word at Sp on entry was */
+/* A state that is none of the special ones is the number of a set of registers. */
+#define FIRST	(NO_CALLER + 1)
 
-static u32 unknown(u64 state)
+static const struct hsu_hs_regs *regs_of(const struct sp_flow *f, u64 state)
 {
-	return (u32)((state & ~OWN_WRITTEN) >> 32);
+	return &f->states.v[state - FIRST];
 }
 
-static bool is_stack_word(const ZydisDecodedOperand *op)
+static u64 put(struct sp_flow *f, const struct hsu_hs_regs *regs)
 {
-	return op->type == ZYDIS_OPERAND_TYPE_MEMORY &&
-		op->mem.type == ZYDIS_MEMOP_TYPE_MEM &&
-		op->mem.base == ZYDIS_REGISTER_RBP &&
-		op->mem.index == ZYDIS_REGISTER_NONE;
+	s64 nr = hsu_hs_states_add(&f->states, regs);
+
+	if (nr >= 0)
+		return FIRST + (u64)nr;
+	f->flow.bad = true;
+	return POISONED;
 }
 
-/*
- * Code keeps out of its caller's frame, and a continuation does not read its
- * own return address: if it seems to, there are more words below that frame.
- */
-static u64 check_access(struct sp_flow *f, const ZydisDecodedOperand *op,
-			u64 state)
+/* Words from Sp up to the caller's frame, if known. */
+static bool sp_words(const struct hsu_hs_regs *regs, s32 *words)
 {
-	struct sp_entry *e;
-	s64 from_caller = op->mem.disp.value - distance(state) * 8ll;
+	*words = regs->saved ? regs->sp : regs->words[HSU_GPR_RBP];
+	return regs->saved || regs->address >> HSU_GPR_RBP & 1;
+}
 
-	if (!unknown(state)) {
-		f->flow.bad |= from_caller >= 0;
-		return state;
+/* Code keeps out of its caller's frame: else there are more words below that. */
+static void use_word(struct sp_flow *f, const struct hsu_hs_regs *regs,
+		     s32 words)
+{
+	if (words > 0)
+		return;
+	if (regs->unknown)
+		f->entries[regs->unknown].beyond = true;
+	else
+		f->flow.bad = true;
+}
+
+/* The values of these registers are used, if they have been loaded from there. */
+static void use_loaded(struct sp_flow *f, const struct hsu_hs_regs *regs,
+		       u32 which)
+{
+	int i;
+
+	for (i = 0; i < HSU_NR_GPRS; i++)
+		if (regs->loaded & which & 1u << i)
+			use_word(f, regs, regs->words[i]);
+}
+
+static u32 registers_read(const struct hsu_insn *insn)
+{
+	u32 read = 0, i, j;
+
+	for (i = 0; i < insn->d.operand_count_visible; i++) {
+		const ZydisDecodedOperand *op = &insn->op[i];
+		int regs[] = { -1, -1 };
+
+		if (op->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    op->actions & ZYDIS_OPERAND_ACTION_MASK_READ) {
+			regs[0] = hsu_gpr(op->reg.value);
+		} else if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+			regs[0] = hsu_gpr(op->mem.base);
+			regs[1] = hsu_gpr(op->mem.index);
+		}
+		for (j = 0; j < ARRAY_SIZE(regs); j++)
+			read |= regs[j] < 0 ? 0 : 1u << regs[j];
 	}
-	e = &f->entries[unknown(state)];
-	if (from_caller >= 0)
-		e->beyond = true;
-	if (!e->continuation || from_caller != e->words * -8ll)
-		return state;
-	if (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
-		e->beyond |= !(state & OWN_WRITTEN);
-	return state | OWN_WRITTEN;
+	return read;
 }
 
 /*
- * The compiler moves Sp by constants only, and after a safe call loads it from
- * where it was saved before: it has not moved.
+ * An operand is a word of the stack. A word that is only loaded may be a return
+ * address; that of a continuation itself is not read, though.
  */
+static void access_word(struct sp_flow *f, struct hsu_hs_regs *regs,
+			const struct hsu_insn *insn,
+			const ZydisDecodedOperand *op)
+{
+	bool load = insn->d.mnemonic == ZYDIS_MNEMONIC_MOV &&
+		insn->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		insn->op[0].size == 64;
+	struct sp_entry *e;
+	s32 words;
+
+	if (op->mem.type != ZYDIS_MEMOP_TYPE_MEM ||
+	    !hsu_hs_address(regs, op, &words))
+		return;
+	if (!load)
+		use_word(f, regs, words);
+	if (!regs->unknown)
+		return;
+	e = &f->entries[regs->unknown];
+	if (!e->continuation || words != e->words)
+		return;
+	if (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
+		e->beyond |= !regs->own_written;
+	regs->own_written = true;
+}
+
+/* Sp, wherever it is, is put into the thread's stack object. */
+static bool saves_sp(const struct sp_flow *f, const struct hsu_hs_regs *regs,
+		     const struct hsu_insn *insn, s32 *words)
+{
+	int from = -1, base = -1;
+
+	if (insn->d.operand_count_visible >= 2 &&
+	    insn->op[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+	    insn->op[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+		from = hsu_gpr(insn->op[1].reg.value);
+		base = hsu_gpr(insn->op[0].mem.base);
+	}
+	if (from < 0 || base < 0 || !(regs->address >> from & 1) ||
+	    regs->address >> base & 1 ||
+	    !hsu_saves_sp(f, insn, insn->op[1].reg.value))
+		return false;
+	*words = regs->words[from];
+	return true;
+}
+
+/*
+ * After a safe call, Sp is loaded from where it was saved before. What other
+ * registers have to do with the stack is no longer true.
+ */
+static bool loads_sp(const struct hsu_hs_regs *regs,
+		     const struct hsu_insn *insn)
+{
+	return regs->saved && insn->d.mnemonic == ZYDIS_MNEMONIC_MOV &&
+		hsu_insn_is_reg(&insn->op[0], ZYDIS_REGISTER_RBP) &&
+		insn->op[1].type == ZYDIS_OPERAND_TYPE_MEMORY;
+}
+
 static u64 after(struct hsu_flow *flow, const struct hsu_insn *insn, u64 state)
 {
 	struct sp_flow *f = sp_flow(flow);
-	s64 by, off;
+	struct hsu_hs_regs regs;
 	u8 i;
 
 	if (!is_distance(state) || !insn->d.operand_count_visible)
 		return state;
+	regs = *regs_of(f, state);
+	use_loaded(f, &regs, registers_read(insn));
+	if (insn->d.meta.category == ZYDIS_CATEGORY_CALL)
+		use_loaded(f, &regs, ~0u);
 	for (i = 0; i < insn->d.operand_count_visible; i++)
-		if (is_stack_word(&insn->op[i]))
-			state = check_access(f, &insn->op[i], state);
-	if (!hsu_insn_is_reg(&insn->op[0], ZYDIS_REGISTER_RBP) ||
-	    !(insn->op[0].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) ||
-	    (insn->d.mnemonic == ZYDIS_MNEMONIC_MOV &&
-	     insn->op[1].type == ZYDIS_OPERAND_TYPE_MEMORY))
-		return state;
-	if (hsu_insn_adds(insn, ZYDIS_REGISTER_RBP, &by) && by % 8 == 0) {
-		off = distance(state) - by / 8;
-		if (off >= -MAX_WORDS && off <= MAX_WORDS)
-			return state_of(unknown(state), off) |
-				(state & OWN_WRITTEN);
+		if (insn->op[i].type == ZYDIS_OPERAND_TYPE_MEMORY)
+			access_word(f, &regs, insn, &insn->op[i]);
+	if (saves_sp(f, &regs, insn, &regs.sp)) {
+		regs.saved = true;
+	} else if (loads_sp(&regs, insn)) {
+		regs.saved = false;
+		regs.address = 1u << HSU_GPR_RBP;
+		regs.loaded = 0;
+		regs.words[HSU_GPR_RBP] = regs.sp;
+	} else {
+		hsu_hs_write(&regs, insn);
 	}
-	flow->bad = true;
-	return POISONED;
+	if (!memcmp(&regs, regs_of(f, state), sizeof(regs)))
+		return state;
+	return put(f, &regs);
 }
 
 /*
@@ -104,43 +197,71 @@ static void leaves(struct hsu_flow *flow, const struct hsu_insn *insn,
 {
 	const ZydisDecodedOperand *op = &insn->op[0];
 	struct sp_flow *f = sp_flow(flow);
-	s64 excess;
+	const struct hsu_hs_regs *regs;
+	int reg = -1;
+	s32 words;
 
-	if (target) {
+	if (target)
 		hsu_targets_add(f->targets, target);
+	if (!is_distance(state))
+		return;
+	regs = regs_of(f, state);
+	if (op->type == ZYDIS_OPERAND_TYPE_REGISTER)
+		reg = hsu_gpr(op->reg.value);
+	use_loaded(f, regs, ARGUMENTS & ~(reg < 0 ? 0 : 1u << reg));
+	if (reg >= 0 && regs->loaded >> reg & 1)
+		words = regs->words[reg];
+	else if (!hsu_hs_address(regs, op, &words))
+		return;
+	/* Above 0: into a frame that it has pushed itself. */
+	if (words <= 0 && !hsu_unknowns_relate(&f->unknowns, regs->unknown,
+					       HSU_ZERO, -words))
+		flow->bad = true;
+}
+
+/* Relates what the two states count from. */
+static void relate(struct sp_flow *f, u32 old, u32 nr, s32 excess)
+{
+	struct sp_entry *e;
+
+	if (old == nr && !excess)
+		return;
+	if (!f->thunk || !old) {
+		f->flow.bad |= !hsu_unknowns_relate(&f->unknowns, old, nr,
+						    excess);
 		return;
 	}
-	if (!is_stack_word(op) || !is_distance(state))
-		return;
-	excess = op->mem.disp.value / 8 - distance(state);
-	/* Below 0: into a frame that it has pushed itself. */
-	if (excess >= 0 && !hsu_unknowns_relate(&f->unknowns, unknown(state),
-						HSU_ZERO, (s32)excess))
-		flow->bad = true;
+	/* In between, the thunk has pushed its update frame. */
+	e = &f->entries[old];
+	f->flow.bad |= e->joined && e->excess != excess;
+	e->joined = true;
+	e->excess = excess;
 }
 
 static u64 join(struct hsu_flow *flow, u64 old, u64 state)
 {
 	struct sp_flow *f = sp_flow(flow);
-	struct sp_entry *e;
-	s32 excess;
+	const struct hsu_hs_regs *b;
+	struct hsu_hs_regs a;
+	s32 words, more;
+	u16 loaded;
 
-	if ((old & ~OWN_WRITTEN) == (state & ~OWN_WRITTEN) || old == POISONED)
+	if (old == state || old == POISONED)
 		return old;
-	if (state == POISONED)
+	if (!is_distance(old) || !is_distance(state))
 		return POISONED;
-	excess = distance(state) - distance(old);
-	if (!f->thunk || !unknown(old)) {
-		flow->bad |= !hsu_unknowns_relate(&f->unknowns, unknown(old),
-						  unknown(state), excess);
-		return old;
-	}
-	/* In between, the thunk has pushed its update frame. */
-	e = &f->entries[unknown(old)];
-	flow->bad |= e->joined && e->excess != excess;
-	e->joined = true;
-	e->excess = excess;
-	return old;
+	a = *regs_of(f, old);
+	b = regs_of(f, state);
+	if (a.saved != b->saved || !sp_words(&a, &words) ||
+	    !sp_words(b, &more))
+		return POISONED;
+	relate(f, a.unknown, b->unknown, more - words);
+	loaded = a.loaded;
+	hsu_hs_meet(&a, b, more - words);
+	/* What only one of them has loaded is not for a return. */
+	use_loaded(f, regs_of(f, old), loaded & ~a.loaded);
+	use_loaded(f, b, b->loaded & ~a.loaded);
+	return put(f, &a);
 }
 
 /* Makes room for one entry more; 0 if there is no memory for it. */
@@ -161,6 +282,17 @@ static u32 new_entry(struct sp_flow *f)
 	return nr;
 }
 
+/* Enters where Sp is so many words below what an unknown counts from. */
+static void enter_at(struct sp_flow *f, u64 addr, u32 nr, s32 words)
+{
+	struct hsu_hs_regs regs = {
+		.unknown = nr, .address = 1u << HSU_GPR_RBP,
+		.words = { [HSU_GPR_RBP] = words },
+	};
+
+	hsu_flow_enter(&f->flow, addr, put(f, &regs));
+}
+
 /* Enters where words may be on the stack that nothing tells of. */
 static void enter_unknown(struct sp_flow *f, const struct hsu_entry *entry)
 {
@@ -174,7 +306,7 @@ static void enter_unknown(struct sp_flow *f, const struct hsu_entry *entry)
 		.words = entry->off / 8, .continuation = !entry->proc,
 		.least = MAX_WORDS,
 	};
-	hsu_flow_enter(&f->flow, entry->addr, state_of(nr, entry->off / 8));
+	enter_at(f, entry->addr, nr, entry->off / 8);
 }
 
 static void enter_continuations(struct sp_flow *f)
@@ -247,15 +379,18 @@ static void settle(struct sp_flow *f)
 		    HSU_ZERO && !fits(&f->entries[i], words))
 			flow->bad = true;
 	for (i = 0; i < len; i++) {
-		u64 state = flow->at[i];
+		const struct hsu_hs_regs *regs;
+		s32 sp;
 
-		if (!is_distance(state))
+		if (!is_distance(flow->at[i]))
 			continue;
-		if (hsu_unknowns_root(&f->unknowns, unknown(state), &words) ==
+		regs = regs_of(f, flow->at[i]);
+		flow->at[i] = POISONED;
+		if (sp_words(regs, &sp) &&
+		    hsu_unknowns_root(&f->unknowns, regs->unknown, &words) ==
 		    HSU_ZERO)
-			flow->at[i] = state_of(EXACT, distance(state) + words);
-		else
-			flow->at[i] = POISONED;
+			flow->at[i] = state_of(regs->saved ? SAVED : EXACT,
+					       sp + words);
 	}
 }
 
@@ -302,8 +437,7 @@ static void enter_slow_entries(struct sp_flow *f)
 	       f->slow[f->next_slow].addr < f->flow.end) {
 		const struct slow_entry *slow = &f->slow[f->next_slow++];
 
-		hsu_flow_enter(&f->flow, slow->addr,
-			       state_of(EXACT, slow->args));
+		enter_at(f, slow->addr, HSU_ZERO, (s32)slow->args);
 	}
 }
 
@@ -337,6 +471,7 @@ static void enter(struct sp_flow *f, struct hsu_entry *entry)
 	s32 args;
 
 	f->flow.bad |= !hsu_unknowns_reset(&f->unknowns);
+	hsu_hs_states_reset(&f->states);
 	enter_continuations(f);
 	enter_slow_entries(f);
 	if (!entry)
@@ -349,8 +484,7 @@ static void enter(struct sp_flow *f, struct hsu_entry *entry)
 	}
 	f->thunk = !entry->function;
 	if (entry->fixed)
-		hsu_flow_enter(&f->flow, entry->addr,
-			       state_of(EXACT, entry->off / 8));
+		enter_at(f, entry->addr, HSU_ZERO, entry->off / 8);
 	else
 		enter_unknown(f, entry);
 	f->thunk = false;

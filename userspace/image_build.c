@@ -80,7 +80,8 @@ static void count_bytes(struct hsu_builder *b)
 		if (r->kind == HSUNWIND_RULE_NONE)
 			continue;
 		b->info->class_bytes[r->cls] += s->end - s->start;
-		if (r->kind == HSUNWIND_RULE_HS_SP)
+		if (r->kind == HSUNWIND_RULE_HS_SP ||
+		    r->kind == HSUNWIND_RULE_HS_SAVED)
 			b->info->sp_bytes += s->end - s->start;
 		used += s->end - s->start;
 	}

@@ -94,6 +94,8 @@ static u64 move(struct sp_flow *f, const struct hsu_insn *insn, u64 state)
 	if (takes_words(f, insn) && upper(state) <= AT_LEAST)
 		return state_of(PLUS_REG + dwarf_number(f->multiple.of),
 				distance(state));
+	if (upper(state) == SAVED)
+		state = state_of(AT_LEAST, distance(state));
 	/* A thread's Sp points to a frame. */
 	if (!hsu_insn_adds(insn, ZYDIS_REGISTER_RBP, &by) || by % 8)
 		return state_of(AT_LEAST, 0);
@@ -127,6 +129,9 @@ static u64 after(struct hsu_flow *flow, const struct hsu_insn *insn, u64 state)
 
 	if (is_distance(state) && reg == ZYDIS_REGISTER_RBP)
 		moved = move(f, insn, state);
+	else if (is_distance(state) && upper(state) <= AT_LEAST &&
+		 hsu_saves_sp(f, insn, ZYDIS_REGISTER_RBP))
+		moved = state_of(SAVED, distance(state));
 	else if (is_distance(state) && upper(state) >= PLUS_REG &&
 		 (ends_loop(insn) ||
 		  (is_gpr(reg) && dwarf_number(reg) == upper(state) - PLUS_REG)))

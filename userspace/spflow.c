@@ -5,6 +5,7 @@
  * A jump out of the piece is a tail call.
  */
 #include "spstate.h"
+#include "ghc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,7 @@ static void rule_of(const struct sp_flow *f, u64 state,
 		return;
 	}
 	rule->kind = upper == EXACT ? HSUNWIND_RULE_HS_SP :
+		upper == SAVED ? HSUNWIND_RULE_HS_SAVED :
 		HSUNWIND_RULE_HS_SCAN;
 	rule->cfa_off = distance(state) * 8;
 	if (upper >= PLUS_REG) {
@@ -99,6 +101,23 @@ static u64 next_proc(const struct hsu_code *code, u64 addr)
 	return code->end;
 }
 
+bool hsu_saves_sp(const struct sp_flow *f, const struct hsu_insn *insn,
+		  ZydisRegister reg)
+{
+	const ZydisDecodedOperand *to = &insn->op[0];
+	struct hsunwind_ghc ghc;
+
+	if (insn->d.mnemonic != ZYDIS_MNEMONIC_MOV ||
+	    to->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+	    !hsu_insn_is_reg(&insn->op[1], reg) ||
+	    to->mem.base == ZYDIS_REGISTER_RSP ||
+	    to->mem.base == ZYDIS_REGISTER_RBP ||
+	    to->mem.index != ZYDIS_REGISTER_NONE)
+		return false;
+	hsu_ghc_layout(0, f->flow.code->profiled, &ghc);
+	return to->mem.disp.value == ghc.stack_sp;
+}
+
 void hsu_sp_flow(const struct hsu_code *code, u64 base, u8 cls,
 		 struct hsu_targets *targets, struct hsu_rows *rows,
 		 struct hsu_sp_stats *stats)
@@ -129,6 +148,7 @@ void hsu_sp_flow(const struct hsu_code *code, u64 base, u8 cls,
 	}
 	hsu_flow_free(&f.flow);
 	hsu_unknowns_free(&f.unknowns);
+	hsu_hs_states_free(&f.states);
 	hsu_targets_free(&f.stacked);
 	hsu_targets_free(&f.far);
 	free(f.entries);

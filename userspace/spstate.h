@@ -5,6 +5,7 @@
 #ifndef HSU_SPSTATE_H
 #define HSU_SPSTATE_H
 
+#include "hsregs.h"
 #include "spflow.h"
 #include "unknowns.h"
 
@@ -22,7 +23,8 @@
 /* What a finished flow has in the upper half. */
 #define EXACT		0
 #define AT_LEAST	1	/* and then more words, no return addresses */
-#define PLUS_REG	2	/* this plus a register's DWARF number */
+#define SAVED		2	/* Sp is saved in the thread, and may be stale */
+#define PLUS_REG	3	/* this plus a register's DWARF number */
 
 /**
  * struct sp_entry - where the number of words on the stack is not known
@@ -83,6 +85,7 @@ struct sp_flow {
 	size_t next_slow;
 	bool thunk;		/* its entry is being followed */
 	struct hsu_unknowns unknowns;
+	struct hsu_hs_states states;
 	struct sp_entry *entries;	/* by number of the unknown */
 	size_t cap_entries;
 
@@ -117,6 +120,17 @@ static inline u64 state_of(u32 upper, s64 words)
 {
 	return (u64)upper << 32 | (u32)(DISTANCE_0 + words);
 }
+
+/**
+ * hsu_saves_sp() - does an instruction save Sp in the thread's stack object?
+ * @f: the flow.
+ * @insn: the instruction.
+ * @reg: the register that has Sp.
+ *
+ * From there until Sp is loaded again, the run-time system may move the stack.
+ */
+bool hsu_saves_sp(const struct sp_flow *f, const struct hsu_insn *insn,
+		  ZydisRegister reg);
 
 /* Finds the slow entries of functions; false if memory has run out. */
 bool hsu_find_slow_entries(struct sp_flow *f);

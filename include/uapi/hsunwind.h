@@ -63,7 +63,8 @@
 #define HSUNWIND_RULE_CLONE	9	/* as CFA, but no caller if rax is 0 */
 #define HSUNWIND_RULE_HS_SCAN	10	/* first at or above rbp + cfa_off + arg * cfa_reg */
 #define HSUNWIND_RULE_RA_REG	11	/* as CFA; return address in register arg */
-#define HSUNWIND_RULE_NR	12
+#define HSUNWIND_RULE_HS_SAVED	12	/* return address at the thread's saved Sp + cfa_off */
+#define HSUNWIND_RULE_NR	13
 
 /* Saved-register slots of &struct hsunwind_rule, in words from a base. */
 #define HSUNWIND_SLOT_SAME	0	/* the caller's value is still there */
@@ -78,8 +79,8 @@
  * struct hsunwind_rule - how to unwind one frame
  * @kind: %HSUNWIND_RULE_*.
  * @cls: %HSUNWIND_CLASS_*. Must be a Haskell class exactly if @kind is one of
- *	%HSUNWIND_RULE_HS_SP, %HSUNWIND_RULE_HS, %HSUNWIND_RULE_HS_END and
- *	%HSUNWIND_RULE_HS_SCAN.
+ *	%HSUNWIND_RULE_HS_SP, %HSUNWIND_RULE_HS, %HSUNWIND_RULE_HS_END,
+ *	%HSUNWIND_RULE_HS_SCAN and %HSUNWIND_RULE_HS_SAVED.
  * @cfa_reg: DWARF number (0 to 15) of the register that the CFA is based on.
  *	0 for kinds that do not use it.
  * @slots: %HSUNWIND_SLOTS_*, what the slots count from. A function that aligns
@@ -89,8 +90,8 @@
  *	%HSUNWIND_SLOT_SAME and %HSUNWIND_SLOT_LOST are special.
  * @rbx: the same for rbx.
  * @r14: the same for r14.
- * @arg: bytes, see @kind. For %HSUNWIND_RULE_HS_SP: what has been pushed on the
- *	C stack, that is, the distance from rsp to its value in pure Haskell code.
+ * @arg: bytes, see @kind. For %HSUNWIND_RULE_HS_SP and %HSUNWIND_RULE_HS_SAVED:
+ *	what has been pushed on the C stack, that is, the distance from rsp to its value in pure Haskell code.
  *	For %HSUNWIND_RULE_HS_SCAN: 0 or 8; the register has a number of words.
  *	For %HSUNWIND_RULE_RA_REG: DWARF number (0 to 15) of a register.
  *
@@ -136,7 +137,9 @@ struct hsunwind_seg {
  * @incall_suspended: InCall.suspended_tso, bytes.
  * @incall_task: InCall.task, bytes.
  * @incall_prev: InCall.prev_stack, bytes.
- * @reserved: must be 0.
+ * @task_cap: Task.cap, bytes back from Task.incall.
+ * @cap_reg: Capability.r, which BaseReg points to, bytes.
+ * @reg_task: Capability.running_task, bytes from BaseReg.
  *
  * All offsets are multiples of 4 below 4096.
  */
@@ -153,7 +156,9 @@ struct hsunwind_ghc {
 	__u16	incall_suspended;
 	__u16	incall_task;
 	__u16	incall_prev;
-	__u16	reserved[3];
+	__u16	task_cap;
+	__u16	cap_reg;
+	__u16	reg_task;
 };
 
 #define HSUNWIND_MAX_STGRUN_RETS	4

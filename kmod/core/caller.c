@@ -120,11 +120,45 @@ static void entered_from_c(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		*sp = chunk.sp;
 }
 
+/*
+ * Sp is saved in the thread, and rbp may be stale: no call is safe otherwise.
+ * The function's own frame there is as large as the distance to its caller.
+ */
+static int saved_frame(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		       const struct hsunwind_rule *rule, u64 *addr)
+{
+	struct hsu_frame f;
+	bool running;
+	u64 sp;
+	int ret;
+
+	if (!hsu_safe_call_sp(w, ghc, true, &sp, &running))
+		return HSUNWIND_STOP_NO_CALLER;
+	/* Something that is called squeezes the stack: see squeeze.c. */
+	if (running && !w->exact && sp == w->regs[HSU_RBP] &&
+	    (w->steps > 2 || rule->cls == HSUNWIND_CLASS_HS_RTS) &&
+	    !hsu_not_moving(w, ghc, sp))
+		return HSUNWIND_STOP_BAD_FRAME;
+	if (sp != w->regs[HSU_RBP])
+		w->resynced++;
+	*addr = sp + rule->cfa_off;
+	if (rule->cls == HSUNWIND_CLASS_HS_RTS) {
+		ret = hsu_frame_at(w, ghc, *addr, &f);
+		return ret == HSU_GO ? ret :
+			scan(w, ghc, rule->cls, *addr, addr);
+	}
+	ret = hsu_frame_at(w, ghc, sp, &f);
+	if (ret == HSU_GO && f.words * 8ull != (u64)rule->cfa_off)
+		ret = HSUNWIND_STOP_BAD_FRAME;
+	return ret;
+}
+
 int hsu_first_frame(struct hsu_walk *w, const struct hsu_map *map,
 		    const struct hsunwind_rule *rule, u64 *addr)
 {
 	const struct hsunwind_ghc *ghc = &map->img->hdr->ghc;
 	struct hsu_frame f;
+	bool running;
 	u64 sp;
 	int ret;
 
@@ -136,8 +170,10 @@ int hsu_first_frame(struct hsu_walk *w, const struct hsu_map *map,
 	 * function that made the call: that function is in the chain already.
 	 * It may also be just about to make it.
 	 */
+	if (rule->kind == HSUNWIND_RULE_HS_SAVED)
+		return saved_frame(w, ghc, rule, addr);
 	if ((!w->exact || rule->cls == HSUNWIND_CLASS_HS) &&
-	    hsu_safe_call_sp(w, ghc, &sp)) {
+	    hsu_safe_call_sp(w, ghc, false, &sp, &running)) {
 		if (sp != w->regs[HSU_RBP])
 			w->resynced++;
 		if (hsu_frame_at(w, ghc, sp, &f) == HSU_GO && f.words) {

@@ -37,12 +37,11 @@ static bool thread_is_gone(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
  */
 bool hsu_has_forked(struct hsu_walk *w, const struct hsunwind_ghc *ghc)
 {
-	bool spilled;
 	u64 incall, tso;
 
 	if (w->exact || w->nr_incalls || w->callee_cls != HSUNWIND_CLASS_RTS)
 		return false;
-	incall = hsu_find_incall(w, ghc, &spilled);
+	incall = hsu_find_incall(w, ghc);
 	return incall &&
 	       hsu_read(w, incall + ghc->incall_suspended, &tso, 8) && !tso &&
 	       hsu_read(w, incall + ghc->incall_prev, &incall, 8) && incall &&

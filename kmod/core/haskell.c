@@ -119,49 +119,6 @@ int hsu_frame_at(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 addr,
 	return ret;
 }
 
-/*
- * While the collector runs, the header of an object that it has copied holds
- * the new address with the lowest bit set. The type is found there; the rest is
- * still good where it was, while the copy of a stack gets its contents only
- * after its header (rts/sm/Evac.c, evacuate() of a STACK).
- */
-static bool is_closure(struct hsu_walk *w, u64 addr, u32 type)
-{
-	u64 info;
-	u32 found;
-
-	if (addr % 8 || !hsu_read(w, addr, &info, 8))
-		return false;
-	if (info & 1 && !hsu_read(w, info & ~7ull, &info, 8))
-		return false;
-	return hsu_read(w, info - 8, &found, 4) && found == type;
-}
-
-bool hsu_chunk_at(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 stack,
-		  struct hsu_chunk *chunk)
-{
-	u32 words;
-
-	if (!is_closure(w, stack, HSU_STACK) ||
-	    !hsu_read(w, stack + ghc->stack_size, &words, 4) ||
-	    !hsu_read(w, stack + ghc->stack_sp, &chunk->sp, 8))
-		return false;
-	chunk->start = stack + ghc->stack_stack;
-	chunk->end = chunk->start + words * 8ull;
-	return chunk->sp % 8 == 0 && chunk->sp >= chunk->start &&
-	       chunk->sp < chunk->end;
-}
-
-bool hsu_thread_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-		      u64 tso, struct hsu_chunk *chunk)
-{
-	u64 stack;
-
-	return is_closure(w, tso, HSU_TSO) &&
-	       hsu_read(w, tso + ghc->tso_stackobj, &stack, 8) &&
-	       hsu_chunk_at(w, ghc, stack, chunk);
-}
-
 static int next_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		      u64 *addr)
 {
@@ -170,7 +127,7 @@ static int next_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 
 	if (!stack_word(w, *addr + 8, &stack))
 		return HSUNWIND_STOP_READ_SP;
-	if (!hsu_chunk_at(w, ghc, stack, &chunk))
+	if (!hsu_chunk_at(w, ghc, stack, 0, &chunk))
 		return HSUNWIND_STOP_BAD_CHUNK;
 	*addr = chunk.sp;
 	return HSU_GO;
@@ -237,34 +194,55 @@ found:
 	return HSU_GO;
 }
 
-int hsu_step_haskell(struct hsu_walk *w, const struct hsu_map *map,
-		     const struct hsunwind_rule *rule)
+/* All frames of the stack from the caller's on. */
+static int walk_frames(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		       u64 addr)
 {
-	const struct hsunwind_ghc *ghc = &map->img->hdr->ghc;
-	u64 rsp = w->regs[HSU_RSP];
 	struct hsu_frame f;
-	u64 addr;
-	int ret;
+	int ret = HSU_GO;
 
-	if (rule->kind == HSUNWIND_RULE_HS_END)
-		return step_stgrun(w, map, rsp);
-	if (rule->kind == HSUNWIND_RULE_HS_SP)
-		rsp += rule->arg;
-	ret = hsu_first_frame(w, map, rule, &addr);
 	while (ret == HSU_GO) {
 		if (w->steps++ >= w->max_steps)
 			return HSUNWIND_STOP_STEPS;
 		ret = hsu_frame_at(w, ghc, addr, &f);
+		if (ret != HSU_GO && hsu_skip_gap(w, ghc, &addr)) {
+			ret = HSU_GO;
+			continue;
+		}
 		if (ret == HSU_GO)
 			ret = hsu_emit_haskell(w, f.ra, f.cls);
-		if (ret != HSU_GO)
+		if (ret != HSU_GO || f.type == HSU_STOP_FRAME)
 			return ret;
-		if (f.type == HSU_STOP_FRAME)
-			return step_stgrun(w, map, rsp);
 		if (f.type == HSU_UNDERFLOW_FRAME)
 			ret = next_chunk(w, ghc, &addr);
 		else
 			addr += f.words * 8ull;
 	}
 	return ret;
+}
+
+int hsu_step_haskell(struct hsu_walk *w, const struct hsu_map *map,
+		     const struct hsunwind_rule *rule)
+{
+	const struct hsunwind_ghc *ghc = &map->img->hdr->ghc;
+	u64 rsp = w->regs[HSU_RSP];
+	u32 n = w->n;
+	u64 addr;
+	int ret;
+
+	if (rule->kind == HSUNWIND_RULE_HS_END)
+		return step_stgrun(w, map, rsp);
+	if (rule->kind == HSUNWIND_RULE_HS_SP ||
+	    rule->kind == HSUNWIND_RULE_HS_SAVED)
+		rsp += rule->arg;
+	w->squeezed = 0;
+	w->incall = 0;
+	ret = hsu_first_frame(w, map, rule, &addr);
+	if (ret == HSU_GO)
+		ret = walk_frames(w, ghc, addr);
+	if (!hsu_stays_suspended(w, ghc)) {
+		w->n = n;
+		return HSUNWIND_STOP_BAD_FRAME;
+	}
+	return ret == HSU_GO ? step_stgrun(w, map, rsp) : ret;
 }

@@ -89,6 +89,7 @@ enum hsu_kind {
 };
 
 #define HSU_BLOCK_WORDS		32	/* of the Haskell stack, read at a time */
+#define HSU_SQUEEZE_FRAMES	128	/* compared where one may be squeezed */
 #define HSU_MAX_STEPS		(1u << 20)	/* physical frames per walk */
 
 /**
@@ -138,6 +139,15 @@ struct hsu_walk {
 	bool incall_used;	/* one of them to the stack that is walked */
 	u8 callee_cls;		/* class of the C frame one below */
 	u64 callee[2];		/* rbx and r14 there */
+	u64 incall;		/* record of the thread that is walked, if it */
+	u64 tso;		/* is suspended; that thread */
+	u64 stackobj;		/* and its topmost chunk */
+	u64 squeezed;		/* Sp of a stack that may have gaps, 0: none */
+	struct {
+		u64 addr;
+		u64 ra;
+	} seen[HSU_SQUEEZE_FRAMES];	/* frames of that stack */
+	u32 nr_seen;
 	u64 block_addr;		/* of @block, 0: empty */
 	u32 block_words;
 	u64 block[HSU_BLOCK_WORDS];

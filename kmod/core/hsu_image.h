@@ -9,7 +9,8 @@ static inline bool hsu_is_haskell(const struct hsunwind_rule *rule)
 {
 	return (rule->kind >= HSUNWIND_RULE_HS_SP &&
 		rule->kind <= HSUNWIND_RULE_HS_END) ||
-	       rule->kind == HSUNWIND_RULE_HS_SCAN;
+	       rule->kind == HSUNWIND_RULE_HS_SCAN ||
+	       rule->kind == HSUNWIND_RULE_HS_SAVED;
 }
 
 /**

@@ -125,6 +125,26 @@ int hsu_first_frame(struct hsu_walk *w, const struct hsu_map *map,
 		    const struct hsunwind_rule *rule, u64 *addr);
 
 /**
+ * hsu_not_moving() - is a stack that may be squeezed just now still in one piece?
+ * @w: the walk; hsu_skip_gap() serves that stack from now on.
+ * @ghc: layout of the run-time system.
+ * @sp: the thread's saved stack pointer.
+ *
+ * Return: false if frames are being moved, or it cannot be told.
+ */
+bool hsu_not_moving(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 sp);
+
+/**
+ * hsu_skip_gap() - over a gap that is about to be squeezed out of a stack
+ * @w: the walk.
+ * @ghc: layout of the run-time system.
+ * @addr: where a frame should be; moved behind the gap.
+ *
+ * Return: false if there is no gap.
+ */
+bool hsu_skip_gap(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 *addr);
+
+/**
  * struct hsu_chunk - a StgStack, one chunk of a Haskell stack
  * @start: address of its first word.
  * @end: address behind its last word.
@@ -141,12 +161,13 @@ struct hsu_chunk {
  * @w: the walk.
  * @ghc: layout of the run-time system.
  * @stack: address of the closure; may have been evacuated.
- * @chunk: out: the chunk.
+ * @near: an address in the chunk, or where that was before it was moved; 0: none.
+ * @chunk: out: the chunk, or while the collector copies it, the original.
  *
  * Return: false if this is no stack chunk.
  */
 bool hsu_chunk_at(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 stack,
-		  struct hsu_chunk *chunk);
+		  u64 near, struct hsu_chunk *chunk);
 
 /**
  * hsu_thread_chunk() - topmost chunk of a Haskell thread
@@ -164,7 +185,9 @@ bool hsu_thread_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
  * hsu_safe_call_sp() - stack pointer of a Haskell thread in a safe call
  * @w: the walk, at Haskell code that has called C.
  * @ghc: layout of the run-time system.
+ * @saved: the code is known to have saved Sp in the thread.
  * @sp: out: the stack pointer now.
+ * @running: out: the thread is not suspended yet, or not any more.
  *
  * While a thread is in a safe call, its stack may be squeezed by suspendThread()
  * and moved by the collector: the %rbp it had at the call is then stale. The
@@ -173,18 +196,27 @@ bool hsu_thread_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
  * Return: true if this is a safe call, and @sp is known.
  */
 bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-		      u64 *sp);
+		      bool saved, u64 *sp, bool *running);
+
+/**
+ * hsu_stays_suspended() - is a suspended thread's stack still where it was?
+ * @w: the walk, over a stack that hsu_safe_call_sp() has found.
+ * @ghc: layout of the run-time system.
+ *
+ * The collector does not change a stack before the thread is told of its copy.
+ *
+ * Return: false if it is not: what has been read from there may be anything.
+ */
+bool hsu_stays_suspended(struct hsu_walk *w, const struct hsunwind_ghc *ghc);
 
 /**
  * hsu_find_incall() - the innermost call-in record of the OS thread
  * @w: the walk, at Haskell code that may be around a safe call.
  * @ghc: layout of the run-time system.
- * @spilled: out: found where code spills registers: it may be a left-over.
  *
  * Return: address of the InCall, 0 if none was found.
  */
-u64 hsu_find_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-		    bool *spilled);
+u64 hsu_find_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc);
 
 /**
  * hsu_has_forked() - is this the call of forkProcess() that a child is in?
@@ -206,6 +238,7 @@ bool hsu_has_forked(struct hsu_walk *w, const struct hsunwind_ghc *ghc);
 #define HSU_STOP_FRAME		36
 #define HSU_TSO			52
 #define HSU_STACK		53
+#define HSU_WHITEHOLE		58
 #define HSU_ATOMICALLY_FRAME	55
 #define HSU_CATCH_RETRY_FRAME	56
 #define HSU_CATCH_STM_FRAME	57

@@ -40,6 +40,7 @@ static const char *check_rule(const struct hsunwind_rule *r)
 	if (r->cfa_off > MAX_CFA_OFF || r->cfa_off < -MAX_CFA_OFF)
 		return "rules: cfa_off is out of range";
 	if ((r->kind == HSUNWIND_RULE_HS_SP ||
+	     r->kind == HSUNWIND_RULE_HS_SAVED ||
 	     r->kind == HSUNWIND_RULE_HS_SCAN) && (r->cfa_off % 8 || r->arg % 8))
 		return "rules: Haskell offset is not a multiple of 8";
 	if (r->kind == HSUNWIND_RULE_HS_SCAN && r->arg && r->arg != 8)
@@ -76,16 +77,13 @@ static const char *check_ghc(const struct hsunwind_ghc *g)
 		g->header, g->reg_tso, g->tso_stackobj, g->stack_size,
 		g->stack_sp, g->stack_stack, g->bco_bitmap, g->task_incall[0],
 		g->task_incall[1], g->incall_suspended, g->incall_task,
-		g->incall_prev,
+		g->incall_prev, g->task_cap, g->cap_reg, g->reg_task,
 	};
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(offs); i++)
 		if (offs[i] % 4 || offs[i] >= MAX_GHC_OFF)
 			return "ghc: offset out of range";
-	for (i = 0; i < ARRAY_SIZE(g->reserved); i++)
-		if (g->reserved[i])
-			return "ghc: reserved field is not 0";
 	if (g->version && (g->stack_stack > 256 || g->stack_size > 256 ||
 			   g->stack_sp > 256))
 		return "ghc: StgStack is too large";

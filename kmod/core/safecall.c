@@ -7,6 +7,7 @@
 #include "hsu_walk.h"
 
 #define MAX_INCALLS	16	/* nested calls from C into Haskell looked at */
+#define MAX_TRIES	4	/* to read what another CPU is changing */
 #define SPILL_BATCH	8	/* words of Haskell code's C stack, */
 #define SPILL_BATCHES	4	/* so many times, are searched for a Task */
 
@@ -28,6 +29,22 @@ static u64 task_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 	return 0;
 }
 
+/* The Capability that a Task has, or had last: next to its records. */
+static bool task_cap(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		     u64 task, u64 incall, u64 *cap)
+{
+	u64 found;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(ghc->task_incall); i++) {
+		u64 at = task + ghc->task_incall[i];
+
+		if (hsu_read(w, at, &found, 8) && found == incall)
+			return hsu_read(w, at - ghc->task_cap, cap, 8) && *cap;
+	}
+	return false;
+}
+
 /*
  * A record that belongs to no Haskell stack has no thread bound to it, although
  * it is not that of a worker, which has no other below: performGC() adds one
@@ -42,37 +59,156 @@ static bool has_stack(struct hsu_walk *w, u64 incall, u64 prev)
 }
 
 /*
+ * The Task of this OS thread, if that is one of some words: itself, or as what
+ * runs on the Capability that BaseReg points into. Returns its innermost record.
+ */
+static u64 incall_among(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+			const u64 *words, u32 nr, bool base_reg)
+{
+	u64 incall = 0;
+	u64 task, cap;
+	u32 i;
+
+	for (i = 0; i < nr && !incall; i++) {
+		task = words[i];
+		if (base_reg && (!task || task % 8 ||
+				 !hsu_read(w, task + ghc->reg_task, &task, 8)))
+			continue;
+		incall = task_incall(w, ghc, task);
+		if (incall && base_reg &&
+		    (!task_cap(w, ghc, task, incall, &cap) ||
+		     cap + ghc->cap_reg != words[i]))
+			incall = 0;
+	}
+	return incall;
+}
+
+/*
  * The code around a safe call keeps what suspendThread() returned, its Task, for
  * resumeThread(), which keeps it too while it waits: in a register that C
  * preserves, or where Haskell code spills registers. There it may also be left
- * over from an earlier call of the same OS thread.
+ * over from an earlier call of the same OS thread. suspendThread() has BaseReg
+ * instead, in a register or saved by it, and so has the code before the call and
+ * behind it: resumeThread() returns it. But another Capability than in r13, if the
+ * thread has moved there.
  */
-u64 hsu_find_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-		    bool *spilled)
+static u64 find_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		       bool saved, bool *spilled, bool *by_cap)
 {
+	bool at_call = w->exact || w->steps == 2;
 	const u64 regs[] = {
 		w->regs[HSU_RBX], w->regs[HSU_R14], w->callee[0], w->callee[1],
 		w->regs[HSU_RBP],	/* in code made with LLVM */
 	};
+	const u64 passed[] = { w->regs[HSU_RAX], w->regs[HSU_RDI] };
+	const u64 result[] = {
+		w->regs[HSU_RAX], w->regs[HSU_RAX] + ghc->cap_reg,
+	};
+	const u64 base[] = {
+		w->callee[0], w->callee[1], w->regs[HSU_R13],
+	};
 	u64 words[SPILL_BATCH];
-	u64 incall = 0;
-	u32 i, j;
+	u64 incall;
+	u32 i;
 
 	*spilled = false;
-	for (i = 0; i < ARRAY_SIZE(regs) && !incall; i++)
-		incall = task_incall(w, ghc, regs[i]);
+	*by_cap = false;
+	incall = incall_among(w, ghc, regs, ARRAY_SIZE(regs), false);
+	if (!incall && saved && w->exact)
+		incall = incall_among(w, ghc, w->regs, HSU_NR_REGS, false);
 	/* An interrupted instruction is seldom in between: not worth it. */
-	if (incall || w->exact || !hsu_valid(w, HSU_RSP))
+	if (incall || (w->exact && !saved) || !hsu_valid(w, HSU_RSP))
 		return incall;
 	*spilled = true;
 	for (i = 0; i < SPILL_BATCHES && !incall; i++) {
 		if (!hsu_read(w, w->regs[HSU_RSP] + i * sizeof(words), words,
 			      sizeof(words)))
 			break;
-		for (j = 0; j < SPILL_BATCH && !incall; j++)
-			incall = task_incall(w, ghc, words[j]);
+		incall = incall_among(w, ghc, words, SPILL_BATCH, false);
 	}
-	return incall;
+	/*
+	 * suspendThread() is about to return it, or resumeThread() has just got
+	 * it, or is about to return what is nearly the Capability.
+	 */
+	if (!incall && saved && at_call)
+		incall = incall_among(w, ghc, passed, ARRAY_SIZE(passed), false);
+	if (!incall && saved && at_call)
+		incall = incall_among(w, ghc, result, ARRAY_SIZE(result), true);
+	if (incall || !saved)
+		return incall;
+	*by_cap = true;
+	incall = incall_among(w, ghc, base, ARRAY_SIZE(base), true);
+	if (incall || w->exact ||
+	    !hsu_read(w, w->regs[HSU_RSP] - 8 - sizeof(words), words,
+		      sizeof(words)))
+		return incall;
+	return incall_among(w, ghc, words, SPILL_BATCH, true);
+}
+
+u64 hsu_find_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc)
+{
+	bool spilled, by_cap;
+
+	return find_incall(w, ghc, false, &spilled, &by_cap);
+}
+
+/*
+ * A thread that is in suspendThread() and not suspended yet is still the
+ * Capability's current one. So is one in resumeThread() again, save for a few
+ * instructions, in which that function has it in a register.
+ */
+static bool current_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+			  u64 incall, struct hsu_chunk *chunk)
+{
+	u64 task, cap;
+	u32 i;
+
+	if (!hsu_read(w, incall + ghc->incall_task, &task, 8) ||
+	    !task_cap(w, ghc, task, incall, &cap) ||
+	    !hsu_read(w, cap + ghc->cap_reg + ghc->reg_tso, &w->tso,
+		      8))
+		return false;
+	if (w->tso)
+		return hsu_thread_chunk(w, ghc, w->tso, chunk);
+	for (i = 0; i < ARRAY_SIZE(w->callee); i++)
+		if (hsu_thread_chunk(w, ghc, w->callee[i], chunk))
+			return true;
+	return false;
+}
+
+/*
+ * The stack of a thread that is suspended can be moved by another CPU between
+ * any two reads: then what has just been read is old, and there is a new one.
+ */
+static bool suspended_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+			    u64 incall, struct hsu_chunk *chunk)
+{
+	u32 i;
+
+	for (i = 0; i < MAX_TRIES; i++) {
+		if (!hsu_read(w, incall + ghc->incall_suspended, &w->tso, 8) ||
+		    !w->tso)
+			return false;
+		if (hsu_thread_chunk(w, ghc, w->tso, chunk) &&
+		    hsu_read(w, w->tso + ghc->tso_stackobj, &w->stackobj, 8)) {
+			w->incall = incall;
+			if (hsu_stays_suspended(w, ghc))
+				return true;
+		}
+	}
+	w->incall = 0;
+	return false;
+}
+
+bool hsu_stays_suspended(struct hsu_walk *w, const struct hsunwind_ghc *ghc)
+{
+	u64 tso, stack;
+
+	return !w->incall ||
+	       (hsu_read(w, w->incall + ghc->incall_suspended, &tso, 8) &&
+		tso == w->tso &&
+		hsu_read(w, tso + ghc->tso_stackobj, &stack, 8) &&
+		stack == w->stackobj);
 }
 
 /*
@@ -82,36 +218,47 @@ u64 hsu_find_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
  * yet, and others have none at all: see has_stack().
  */
 bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-		      u64 *sp)
+		      bool saved, u64 *sp, bool *running)
 {
 	struct hsu_chunk chunk;
-	bool spilled;
+	bool spilled, by_cap;
 	u64 incall, prev, tso;
 	u32 seen = 0;
 	u32 i;
 
-	incall = hsu_find_incall(w, ghc, &spilled);
+	incall = find_incall(w, ghc, saved, &spilled, &by_cap);
 	for (i = 0; i < MAX_INCALLS && incall; i++, incall = prev) {
 		if (!hsu_read(w, incall + ghc->incall_suspended, &tso, 8) ||
 		    !hsu_read(w, incall + ghc->incall_prev, &prev, 8))
 			return false;
 		if (!has_stack(w, incall, prev) || seen++ < w->nr_incalls)
 			continue;
-		if (tso) {
-			if (!hsu_thread_chunk(w, ghc, tso, &chunk))
-				return false;
-			*sp = chunk.sp;
-			w->nr_incalls = seen;
-			w->incall_used = true;
-			return true;
-		}
 		/*
 		 * Not in a safe call, or in suspendThread() or resumeThread()
-		 * and not suspended yet or any more: Sp is where it was.
+		 * and not suspended yet or any more.
 		 */
-		if (spilled || w->exact ||
-		    w->callee_cls == HSUNWIND_CLASS_RTS)
+		if (!tso && !saved && (spilled || w->exact ||
+				       w->callee_cls == HSUNWIND_CLASS_RTS))
 			return false;
+		if (!tso && (!saved || (!w->exact &&
+					w->callee_cls != HSUNWIND_CLASS_RTS)))
+			continue;
+		if (tso ? !suspended_chunk(w, ghc, incall, &chunk) :
+			  !current_chunk(w, ghc, incall, &chunk))
+			return false;
+		/*
+		 * The Capability may be another thread's by now, unless the
+		 * code has just loaded its own from there.
+		 */
+		if (by_cap && w->tso != w->regs[HSU_RAX] &&
+		    (w->regs[HSU_RBP] < chunk.start ||
+			       w->regs[HSU_RBP] >= chunk.end))
+			return false;
+		*sp = chunk.sp;
+		*running = !tso;
+		w->nr_incalls = seen;
+		w->incall_used = true;
+		return true;
 	}
 	return false;
 }

@@ -212,8 +212,9 @@ BAD(ghc_incall_1, h.ghc.task_incall[1], 4096);
 BAD(ghc_suspended, h.ghc.incall_suspended, 4096);
 BAD(ghc_task, h.ghc.incall_task, 4096);
 BAD(ghc_prev, h.ghc.incall_prev, 4096);
-BAD(ghc_reserved_0, h.ghc.reserved[0], 1);
-BAD(ghc_reserved_2, h.ghc.reserved[2], 1);
+BAD(ghc_task_cap, h.ghc.task_cap, 2);
+BAD(ghc_cap_reg, h.ghc.cap_reg, 4096);
+BAD(ghc_reg_task, h.ghc.reg_task, 4096);
 
 TEST_F(bad_image, refused)
 {

@@ -18,7 +18,7 @@ TEST_F(core, safe_call_with_moved_stack)
 	world_poke(self->world, incall + 8, tso);
 	world_poke(self->world, incall + 0x28, task);
 	PUSH(tso, TSO_INFO, 0, 0, stack);
-	PUSH(stack, STACK_INFO, 0x100, stack + 0x200);
+	put_chunk(self->world, stack, stack + 0x200);
 	/* own continuation, then the caller */
 	PUSH(stack + 0x200, RET_3, 7, 7, RET_1, STOP_FRAME);
 	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
@@ -47,7 +47,7 @@ TEST_F(core, waiting_to_resume_after_a_safe_call)
 	world_poke(self->world, incall + 8, tso);
 	world_poke(self->world, incall + 0x28, task);
 	PUSH(tso, TSO_INFO, 0, 0, stack);
-	PUSH(stack, STACK_INFO, 0x100, stack + 0x200);
+	put_chunk(self->world, stack, stack + 0x200);
 	PUSH(stack + 0x200, RET_3, 7, 7, RET_1, STOP_FRAME);
 	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
 	EXPECT_CHAIN(CODE(AT_USER + 8), CODE(AT_HS_SP + 0x40), RET_1);
@@ -72,7 +72,7 @@ TEST_F(core, record_without_a_stack_before_that_of_a_safe_call)
 	PUSH(inner, tso, tso, 0, 0, 0, task, outer);
 	PUSH(outer, other, other, 0, 0, 0, task, 0);
 	PUSH(tso, TSO_INFO, 0, 0, stack);
-	PUSH(stack, STACK_INFO, 0x100, stack + 0x200);
+	put_chunk(self->world, stack, stack + 0x200);
 	PUSH(stack + 0x200, RET_3, 7, 7, RET_1, STOP_FRAME);
 	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
 	EXPECT_CHAIN(CODE(AT_SCHEDULE + 8), CODE(AT_HS_SP + 0x40), RET_1);
@@ -154,7 +154,7 @@ TEST_F(core, entered_from_c_before_sp_is_loaded)
 	self->w->regs[HSU_R13] = reg;
 	world_poke(self->world, reg + 872, tso);
 	PUSH(tso, TSO_INFO, 0, 0, stack);
-	PUSH(stack, STACK_INFO, 0x100, stack + 0x200);
+	put_chunk(self->world, stack, stack + 0x200);
 	PUSH(stack + 0x200, RET_1, STOP_FRAME);
 	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
 	EXPECT_CHAIN(CODE(AT_CMM + 0x10), RET_1);
@@ -170,9 +170,7 @@ static void suspend(struct world *world, __u64 task, __u64 stack)
 	world_poke(world, incall + 0x28, task);
 	world_poke(world, tso, TSO_INFO);
 	world_poke(world, tso + 24, stack);
-	world_poke(world, stack, STACK_INFO);
-	world_poke(world, stack + 8, 0x100);
-	world_poke(world, stack + 16, stack + 0x200);
+	put_chunk(world, stack, stack + 0x200);
 }
 
 TEST_F(core, safe_call_with_the_task_on_the_stack)

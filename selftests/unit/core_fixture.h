@@ -67,6 +67,18 @@ static inline void push(struct world *world, __u64 at, const __u64 *words, int n
 	push(self->world, (at), words, ARRAY_SIZE(words));			\
 } while (0)
 
+/* A chunk of a Haskell stack, with a stop frame at its end. */
+#define CHUNK_WORDS	0x100
+#define CHUNK_STOP(at)	((at) + 24 + 8 * (CHUNK_WORDS - 1))
+
+static inline void put_chunk(struct world *world, __u64 at, __u64 sp)
+{
+	const __u64 words[] = { STACK_INFO, CHUNK_WORDS, sp };
+
+	push(world, at, words, ARRAY_SIZE(words));
+	world_poke(world, CHUNK_STOP(at), STOP_FRAME);
+}
+
 /* Haskell code with an Sp row is running; a plain thread is below. */
 #define START_IN_HASKELL() do {							\
 	world_stgrun(self->world, C_SP, 1);					\

@@ -58,7 +58,7 @@ TEST_F(core, underflow_into_the_next_chunk)
 
 	START_IN_HASKELL();
 	PUSH(HS_SP, 1, 2, RET_1, UNDERFLOW_FRAME, chunk);
-	PUSH(chunk, STACK_INFO, 0x100, chunk + 0x200);
+	put_chunk(self->world, chunk, chunk + 0x200);
 	PUSH(chunk + 0x200, RET_2, 7, STOP_FRAME);
 	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
 	EXPECT_CHAIN(CODE(AT_HS_SP + 0x10), RET_1, RET_2);
@@ -80,7 +80,7 @@ TEST_F(core, chunks_in_a_circle_end)
 
 	START_IN_HASKELL();
 	PUSH(HS_SP, 1, 2, UNDERFLOW_FRAME, chunk);
-	PUSH(chunk, STACK_INFO, 0x100, chunk + 0x200);
+	put_chunk(self->world, chunk, chunk + 0x200);
 	PUSH(chunk + 0x200, UNDERFLOW_FRAME, chunk);
 	EXPECT_EQ(HSUNWIND_STOP_STEPS, world_walk(self->world));
 }

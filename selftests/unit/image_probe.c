@@ -13,7 +13,7 @@
 
 static const char *const kinds[HSUNWIND_RULE_NR] = {
 	"none", "cfa", "deref", "plt", "signal", "bottom", "hs_sp", "hs",
-	"hs_end", "clone", "hs_scan", "ra_reg",
+	"hs_end", "clone", "hs_scan", "ra_reg", "hs_saved",
 };
 
 static const char *const classes[HSUNWIND_CLASS_NR] = {

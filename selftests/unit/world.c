@@ -48,6 +48,10 @@ static const struct row rows[] = {
 		      .cfa_off = 16 } },
 	{ AT_HS_END, { .kind = HSUNWIND_RULE_HS_END,
 		       .cls = HSUNWIND_CLASS_HS_RTS } },
+	{ AT_HS_SAVED, { .kind = HSUNWIND_RULE_HS_SAVED,
+			 .cls = HSUNWIND_CLASS_HS, .cfa_off = 24 } },
+	{ AT_CMM_SAVED, { .kind = HSUNWIND_RULE_HS_SAVED,
+			  .cls = HSUNWIND_CLASS_HS_RTS } },
 	{ AT_END, { .kind = HSUNWIND_RULE_NONE } },
 };
 
@@ -74,6 +78,7 @@ static struct hsunwind_image *build_image(void)
 			.stack_stack = 24, .bco_bitmap = 40,
 			.task_incall = { 8, 0x78 }, .incall_suspended = 8,
 			.incall_task = 0x28, .incall_prev = 0x30,
+			.task_cap = 8, .cap_reg = 0x18, .reg_task = 0x3a0,
 		},
 	};
 	struct hsunwind_seg seg = { 0, WORLD_BASE, WORLD_TEXT };

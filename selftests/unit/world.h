@@ -31,7 +31,9 @@ enum {
 	AT_CMM_SCAN = 0x7000,	/* class HS_RTS, at or above rbp + 8 * rax */
 	AT_HS_SP = 0x8000,	/* return address at rbp + 16 */
 	AT_HS_END = 0x9000,	/* no Haskell frame is left */
-	AT_END = 0x9100,
+	AT_HS_SAVED = 0x9100,	/* Sp is saved, return address 24 above that */
+	AT_CMM_SAVED = 0x9200,	/* the same in class HS_RTS, 0 above */
+	AT_END = 0x9300,
 };
 
 #define STGRUN_SIZE	16440	/* of StgRun's frame: caller's rsp - own rsp */

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The chunks of a Haskell stack, also while the collector moves them.
+ */
+#include "hsu_walk.h"
+
+#define MAX_MOVED_WORDS	512	/* of a chunk that is moved: large ones stay */
+#define BATCH_WORDS	32
+
+static bool has_type(struct hsu_walk *w, u64 info, u32 type)
+{
+	u32 found;
+
+	return info % 8 == 0 && hsu_read(w, info - 8, &found, 4) &&
+	       found == type;
+}
+
+/*
+ * While the collector runs, the header of an object that it has copied holds
+ * the new address with the lowest bit set. The type is found there; the rest is
+ * still good where it was. While the header of a stack is copied, that of the
+ * original says that it is locked (rts/sm/Evac.c, copyPart()).
+ */
+static bool is_closure(struct hsu_walk *w, u64 addr, u32 type)
+{
+	u64 info;
+
+	if (addr % 8 || !hsu_read(w, addr, &info, 8))
+		return false;
+	if (info & 1 && !hsu_read(w, info & ~7ull, &info, 8))
+		return false;
+	return has_type(w, info, type) ||
+	       (type == HSU_STACK && has_type(w, info, HSU_WHITEHOLE));
+}
+
+static bool read_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		       u64 stack, struct hsu_chunk *chunk)
+{
+	u32 words;
+
+	if (!is_closure(w, stack, HSU_STACK) ||
+	    !hsu_read(w, stack + ghc->stack_size, &words, 4) ||
+	    !hsu_read(w, stack + ghc->stack_sp, &chunk->sp, 8))
+		return false;
+	chunk->start = stack + ghc->stack_stack;
+	chunk->end = chunk->start + words * 8ull;
+	return chunk->sp % 8 == 0;
+}
+
+static bool inside(const struct hsu_chunk *chunk, u64 addr)
+{
+	return addr >= chunk->start && addr < chunk->end;
+}
+
+/*
+ * The copy of a chunk gets its sp after its header, and then its words, up to
+ * the stop or underflow frame at its end.
+ */
+static bool is_complete(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+			const struct hsu_chunk *chunk)
+{
+	u64 info;
+
+	if (!inside(chunk, chunk->sp))
+		return false;
+	return (hsu_read(w, chunk->end - ghc->header, &info, 8) &&
+		has_type(w, info, HSU_STOP_FRAME)) ||
+	       (hsu_read(w, chunk->end - ghc->header - 8, &info, 8) &&
+		has_type(w, info, HSU_UNDERFLOW_FRAME));
+}
+
+/* From an address inside of it: the chunk that a copy is made of. */
+static bool find_original(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+			  u64 copy, u64 near, struct hsu_chunk *chunk)
+{
+	u64 words[BATCH_WORDS];
+	u64 at = near;
+	u32 i;
+
+	if (!near || near % 8)
+		return false;
+	while (near - at < MAX_MOVED_WORDS * 8) {
+		at -= sizeof(words);
+		if (!hsu_read(w, at, words, sizeof(words)))
+			return false;
+		for (i = BATCH_WORDS; i--;)
+			if (words[i] == (copy | 1))
+				return read_chunk(w, ghc, at + i * 8, chunk) &&
+				       inside(chunk, near) &&
+				       inside(chunk, chunk->sp);
+	}
+	return false;
+}
+
+bool hsu_chunk_at(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 stack,
+		  u64 near, struct hsu_chunk *chunk)
+{
+	if (!read_chunk(w, ghc, stack, chunk))
+		return false;
+	if (is_complete(w, ghc, chunk))
+		return true;
+	if (!inside(chunk, chunk->sp))
+		near = chunk->sp;
+	return find_original(w, ghc, stack, near, chunk);
+}
+
+bool hsu_thread_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		      u64 tso, struct hsu_chunk *chunk)
+{
+	u64 near = hsu_valid(w, HSU_RBP) ? w->regs[HSU_RBP] : 0;
+	u64 stack;
+
+	return is_closure(w, tso, HSU_TSO) &&
+	       hsu_read(w, tso + ghc->tso_stackobj, &stack, 8) &&
+	       hsu_chunk_at(w, ghc, stack, near, chunk);
+}

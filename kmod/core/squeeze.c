@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stacks that are being squeezed. threadPaused() replaces adjacent update frames
+ * by the last of them, in place: first it puts a gap, its size and the next lower
+ * one, where the others end, then it moves what lies between the gaps up over
+ * them, the uppermost piece first, and the thread's saved Sp last of all
+ * (rts/ThreadPaused.c, stackSqueeze(); GHC 8.8 to 9.10).
+ *
+ * Walked from the old Sp, pieces that have not been moved, and the old copies of
+ * those that have, are still what they were, until the walk meets a word that has
+ * been overwritten. What was there has come from further down, where the walk has
+ * been: it finds a frame again that it has seen, or no frame at all. All that is
+ * below the uppermost gap, which an update frame is above. So a stack on which no
+ * frame that is below an update frame is there twice is not being moved.
+ */
+#include "hsu_walk.h"
+
+#define MAX_FRAMES	4096	/* as many as there are words in a chunk */
+
+/* Do two frames have the same words? */
+static bool same_frames(struct hsu_walk *w, u64 a, u64 b, u32 words)
+{
+	u64 x, y;
+	u32 i;
+
+	for (i = 1; i < words; i++)
+		if (!hsu_read(w, a + i * 8, &x, 8) ||
+		    !hsu_read(w, b + i * 8, &y, 8))
+			return true;
+		else if (x != y)
+			return false;
+	return true;
+}
+
+bool hsu_skip_gap(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 *addr)
+{
+	/* of an update frame: its header and what it updates */
+	u64 bytes = ghc->header + 8;
+	u64 gap[2];
+
+	if (!w->squeezed || !hsu_read(w, *addr, gap, sizeof(gap)) || !gap[0] ||
+	    gap[0] * 8 % bytes || gap[0] * 8 > *addr + bytes - w->squeezed ||
+	    gap[1] % 8 || gap[1] < w->squeezed - bytes || gap[1] >= *addr)
+		return false;
+	*addr += bytes;
+	return true;
+}
+
+/* Has the same frame been seen further down? Notes it for the next ones. */
+static bool seen_before(struct hsu_walk *w, u64 addr, const struct hsu_frame *f)
+{
+	u32 i;
+
+	if (w->nr_seen == HSU_SQUEEZE_FRAMES)
+		return true;
+	for (i = 0; i < w->nr_seen; i++)
+		if (w->seen[i].ra == f->ra &&
+		    same_frames(w, w->seen[i].addr, addr, f->words))
+			return true;
+	w->seen[i].ra = f->ra;
+	w->seen[i].addr = addr;
+	w->nr_seen++;
+	return false;
+}
+
+bool hsu_not_moving(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 sp)
+{
+	bool twice = false;
+	struct hsu_frame f;
+	u64 addr = sp;
+	u32 i;
+
+	w->squeezed = sp;
+	w->nr_seen = 0;
+	for (i = 0; i < MAX_FRAMES; i++) {
+		if (hsu_frame_at(w, ghc, addr, &f) != HSU_GO) {
+			if (!hsu_skip_gap(w, ghc, &addr))
+				return false;
+			continue;
+		}
+		if (!f.words)
+			return true;
+		twice = twice || seen_before(w, addr, &f);
+		if (twice && f.type == HSU_UPDATE_FRAME)
+			return false;
+		addr += f.words * 8ull;
+	}
+	return false;
+}
