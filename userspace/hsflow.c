@@ -174,6 +174,47 @@ static u64 after(struct hsu_flow *flow, const struct hsu_insn *insn, u64 state)
 	return put(f, &regs);
 }
 
+/* The number of the unknown at a continuation of this procedure. */
+static u32 continuation_at(const struct sp_flow *f, u64 addr)
+{
+	u32 lo = 1, hi = f->nr_continuations + 1;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (f->entries[mid].addr == addr)
+			return mid;
+		if (f->entries[mid].addr < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return 0;
+}
+
+/*
+ * A jump to a continuation of one's own finds what a return to it would: its
+ * frame, and below that results for which there was no register. In a thunk, an
+ * update frame lies in between, or does not.
+ */
+static void jumps_to(struct sp_flow *f, u64 target, u64 state)
+{
+	u32 nr = continuation_at(f, target);
+	const struct hsu_hs_regs *regs;
+	s32 words;
+
+	if (!nr || !is_distance(state) || f->thunk)
+		return;
+	regs = regs_of(f, state);
+	if (regs->saved || !sp_words(regs, &words))
+		return;
+	f->flow.bad |= !hsu_unknowns_relate(&f->unknowns, regs->unknown, nr,
+					    f->entries[nr].words - words);
+	f->entries[nr].related = true;
+	if (regs->unknown)
+		f->entries[regs->unknown].related = true;
+}
+
 /*
  * Not into an entry: that is a tail call of oneself, or of a continuation whose
  * frame has been built, and the entry is followed in its own right.
@@ -183,9 +224,13 @@ static bool follows(struct hsu_flow *flow, const struct hsu_insn *insn,
 {
 	struct hsu_entry entry;
 
-	(void)insn;
-	(void)state;
-	return !hsu_info_entry(flow->code, target, &entry);
+	if (!hsu_info_entry(flow->code, target, &entry))
+		return true;
+	/* Its address is also taken, to be pushed. */
+	if (insn && (insn->d.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+		     insn->d.meta.category == ZYDIS_CATEGORY_COND_BR))
+		jumps_to(sp_flow(flow), target, state);
+	return false;
 }
 
 /*
@@ -293,36 +338,40 @@ static void enter_at(struct sp_flow *f, u64 addr, u32 nr, s32 words)
 	hsu_flow_enter(&f->flow, addr, put(f, &regs));
 }
 
-/* Enters where words may be on the stack that nothing tells of. */
-static void enter_unknown(struct sp_flow *f, const struct hsu_entry *entry)
+/* A number for where words may be on the stack that nothing tells of. */
+static u32 add_unknown(struct sp_flow *f, const struct hsu_entry *entry)
 {
 	u32 nr = new_entry(f);
 
-	if (!nr) {
+	if (nr)
+		f->entries[nr] = (struct sp_entry){
+			.addr = entry->addr, .words = entry->off / 8,
+			.continuation = !entry->proc, .least = MAX_WORDS,
+		};
+	else
 		f->flow.bad = true;
-		return;
-	}
-	f->entries[nr] = (struct sp_entry){
-		.words = entry->off / 8, .continuation = !entry->proc,
-		.least = MAX_WORDS,
-	};
-	enter_at(f, entry->addr, nr, entry->off / 8);
+	return nr;
 }
 
+/* All have a number before the first is followed, since they jump to others. */
 static void enter_continuations(struct sp_flow *f)
 {
 	struct hsu_flow *flow = &f->flow;
 	struct hsu_entry entry;
 	u64 addr;
+	u32 i;
 
+	f->nr_continuations = 0;
 	for (addr = (flow->start + 7) & ~7ull; addr < flow->end; addr += 8) {
 		if (!hsu_info_entry(flow->code, addr, &entry) || entry.proc)
 			continue;
 		if (entry.last)
 			hsu_flow_enter(flow, addr, NO_CALLER);
-		else
-			enter_unknown(f, &entry);
+		else if (add_unknown(f, &entry))
+			f->nr_continuations++;
 	}
+	for (i = 1; i <= f->nr_continuations && !flow->bad; i++)
+		enter_at(f, f->entries[i].addr, i, f->entries[i].words);
 }
 
 /*
@@ -359,7 +408,10 @@ static bool fits(const struct sp_entry *e, s32 words)
 {
 	s32 update_frame = e->excess - words;
 
-	if (words < 0 || (e->continuation && e->beyond != !!words))
+	if (words < 0 || (e->continuation && e->beyond && !words))
+		return false;
+	/* Results need not be used, but then something else must tell of them. */
+	if (e->continuation && words && !e->beyond && !e->related)
 		return false;
 	/* In profiled code, an update frame has four words. */
 	return !e->joined || !update_frame || update_frame == 2 ||
@@ -469,6 +521,7 @@ static s32 stack_arguments(struct sp_flow *f, const struct hsu_entry *entry)
 static void enter(struct sp_flow *f, struct hsu_entry *entry)
 {
 	s32 args;
+	u32 nr;
 
 	f->flow.bad |= !hsu_unknowns_reset(&f->unknowns);
 	hsu_hs_states_reset(&f->states);
@@ -485,8 +538,8 @@ static void enter(struct sp_flow *f, struct hsu_entry *entry)
 	f->thunk = !entry->function;
 	if (entry->fixed)
 		enter_at(f, entry->addr, HSU_ZERO, entry->off / 8);
-	else
-		enter_unknown(f, entry);
+	else if ((nr = add_unknown(f, entry)))
+		enter_at(f, entry->addr, nr, entry->off / 8);
 	f->thunk = false;
 }
 

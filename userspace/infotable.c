@@ -142,7 +142,30 @@ static bool function(const struct hsu_code *code, u64 addr,
 	return true;
 }
 
-/* The code of a constructor tags R1 and returns. */
+/* In profiled code, two strings that name a closure stand before its table. */
+static bool prof_strings(const struct hsu_code *code, u64 addr)
+{
+	const struct hsu_load *loads;
+	size_t nr, i, found = 0;
+
+	if (addr - code->start < 32)
+		return false;
+	loads = hsu_elf_loads(code->elf, &nr);
+	for (i = 0; i < nr; i++) {
+		u64 type = addr + get64(code, addr - 32) - loads[i].vaddr;
+		u64 desc = addr + get64(code, addr - 24) - loads[i].vaddr;
+
+		if (!loads[i].write)
+			found += (type < loads[i].memsz) +
+				(desc < loads[i].memsz);
+	}
+	return found == 2;
+}
+
+/*
+ * The code of a constructor tags R1 and returns. In profiled code it may count
+ * before.
+ */
 static bool constructor(const struct hsu_code *code, u64 addr)
 {
 	static const u8 inc[] = { 0x48, 0xff, 0xc3, 0xff, 0x65, 0x00 };
@@ -153,6 +176,8 @@ static bool constructor(const struct hsu_code *code, u64 addr)
 	if (code->end - addr < 7 || get32(code, addr - 4) >= MAX_CONSTRS ||
 	    !small_layout(get64(code, addr - 16)))
 		return false;
+	if (code->profiled)
+		return prof_strings(code, addr);
 	return !memcmp(p, inc, sizeof(inc)) ||
 		(!memcmp(p, add, sizeof(add)) && !memcmp(p + 4, ret, sizeof(ret)));
 }

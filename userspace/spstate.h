@@ -28,8 +28,10 @@
 
 /**
  * struct sp_entry - where the number of words on the stack is not known
+ * @addr: the entry.
  * @words: from Sp at entry to the caller's frame, as far as is known.
  * @continuation: else a function.
+ * @related: by a jump to one, or from one to another.
  * @beyond: there must be more words, since the code uses them.
  * @joined: it shares a block with the thunk that the procedure is.
  * @excess: words more that there are if that has pushed no update frame.
@@ -40,8 +42,10 @@
  * returned to a continuation, if they are too many for the registers.
  */
 struct sp_entry {
+	u64 addr;
 	s32 words;
 	bool continuation;
+	bool related;
 	bool beyond;
 	bool joined;
 	bool unclear;
@@ -88,6 +92,7 @@ struct sp_flow {
 	struct hsu_hs_states states;
 	struct sp_entry *entries;	/* by number of the unknown */
 	size_t cap_entries;
+	u32 nr_continuations;	/* the first ones, by address */
 
 	/* rtsflow.c */
 	u64 root;		/* function that is being followed */

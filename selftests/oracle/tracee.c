@@ -67,9 +67,19 @@ static u64 auxv(pid_t pid, u64 type)
 static unsigned char poke(struct tracee *t, u64 addr, unsigned char byte)
 {
 	unsigned char old;
+	ssize_t n;
 
-	if (pread(t->memory->fd, &old, 1, (off_t)addr) != 1 ||
-	    pwrite(t->memory->fd, &byte, 1, (off_t)addr) != 1)
+	/* The alarm may come at any moment. */
+	do
+		n = pread(t->memory->fd, &old, 1, (off_t)addr);
+	while (n < 0 && errno == EINTR);
+	while (n == 1) {
+		n = pwrite(t->memory->fd, &byte, 1, (off_t)addr);
+		if (n >= 0 || errno != EINTR)
+			break;
+		n = 1;
+	}
+	if (n != 1)
 		err(1, "cannot set a breakpoint at %#llx", addr);
 	t->memory->page[addr / PAGE % NR_PAGES].addr = 0;
 	return old;

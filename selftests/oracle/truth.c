@@ -136,9 +136,8 @@ static void drop_below(struct truth *tr, struct level *l, u64 sp)
 	}
 }
 
-static void give_back(struct truth *tr, u64 ip)
+static void give_back(struct truth *tr, u64 ip, u64 sp)
 {
-	u64 sp = tr->t->regs.rbp;
 	struct level *l = top(tr);
 
 	tr->returned = true;
@@ -185,6 +184,11 @@ static bool thawed(const struct code *c)
 	       !strncmp(c->name, "stg_AP_STACK", 12);
 }
 
+static bool is_reg_base(const ZydisDecodedOperand *op, ZydisRegister reg)
+{
+	return op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.base == reg;
+}
+
 static void in_haskell(struct truth *tr, const struct code *c, u64 old_sp)
 {
 	u64 ip = tr->t->regs.rip, sp = tr->t->regs.rbp, word;
@@ -213,10 +217,13 @@ static void in_haskell(struct truth *tr, const struct code *c, u64 old_sp)
 		return;
 	}
 	tr->returned = false;
+	/* A return goes above results that there were no registers for. */
+	if (is_reg_base(&c->op[0], ZYDIS_REGISTER_RBP))
+		sp += (u64)c->op[0].mem.disp.value;
 	to = code_at(tr->t, ip);
 	if (to->frame && !direct && tracee_word(tr->t, sp, &word) &&
 	    word == ip)
-		give_back(tr, from);
+		give_back(tr, from, sp);
 	else if (to->entry || to->section_start != section)
 		enter(tr, from);
 }
