@@ -19,6 +19,7 @@
  * @end: virtual address behind it.
  * @profiled: it is profiled Haskell code.
  * @rts: it is the run-time system's own.
+ * @functions: functions in it that have no info table, as far as symbols tell.
  * @tables: a bit for each multiple of 8 in it that an info table is in front
  *	of, or NULL if none has been looked for; see infotable.h.
  */
@@ -29,6 +30,7 @@ struct hsu_code {
 	u64 end;
 	bool profiled;
 	bool rts;
+	struct hsu_targets functions;
 	u64 *tables;
 };
 

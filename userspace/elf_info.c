@@ -250,6 +250,8 @@ static void index_symbols(struct hsu_elf *elf, const Elf64_Shdr *sh)
 			v[nr].addr = buf[i].st_value;
 			v[nr].size = buf[i].st_size > 0xffffffff
 				? 0xffffffff : (u32)buf[i].st_size;
+			v[nr].global = ELF64_ST_BIND(buf[i].st_info) !=
+				STB_LOCAL;
 			v[nr++].name = buf[i].st_name;
 		}
 	}
@@ -321,6 +323,7 @@ struct hsu_symbol *hsu_elf_symbols(struct hsu_elf *elf, u64 start, u64 end,
 		sym->name[len] = 0;
 		sym->addr = ref->addr;
 		sym->size = ref->size;
+		sym->global = ref->global;
 	}
 	return v;
 }

@@ -15,6 +15,7 @@ struct hsu_symbol_ref {
 	u64 addr;
 	u32 size;
 	u32 name;
+	bool global;
 };
 
 struct hsu_elf {

@@ -44,6 +44,7 @@ struct hsu_load {
 struct hsu_symbol {
 	u64 addr;
 	u64 size;
+	bool global;
 	char name[32];
 };
 

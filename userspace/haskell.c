@@ -205,6 +205,25 @@ out:
 	free(c.fdes);
 }
 
+/*
+ * Functions of the program that are written in Cmm may have no info tables. Only
+ * symbols tell them from blocks of the function in front of them.
+ */
+static void find_functions(struct hsu_builder *b, struct hsu_code *code)
+{
+	struct hsu_symbol *syms;
+	struct hsu_entry entry;
+	size_t nr, i;
+
+	syms = hsu_elf_symbols(b->elf, code->start, code->end, &nr);
+	for (i = 0; i < nr; i++)
+		if (syms[i].global &&
+		    !hsu_info_entry(code, syms[i].addr, &entry))
+			hsu_targets_add(&code->functions, syms[i].addr);
+	hsu_targets_sort(&code->functions);
+	free(syms);
+}
+
 static bool range_rows(struct hsu_builder *b, const struct hsu_range *r,
 		       struct hsu_rows *flow, struct hsu_targets *targets)
 {
@@ -221,10 +240,14 @@ static bool range_rows(struct hsu_builder *b, const struct hsu_range *r,
 		return false;
 	if (hsu_elf_read(b->elf, r->start, bytes, len) == len) {
 		ok = hsu_info_map(&code);
+		if (ok && !code.rts)
+			find_functions(b, &code);
 		if (ok)
 			hsu_sp_flow(&code, b->base, r->cls, targets, flow,
 				    &b->info->flow);
+		ok &= !code.functions.failed;
 	}
+	hsu_targets_free(&code.functions);
 	free(code.tables);
 	free(bytes);
 	return ok;

@@ -217,7 +217,8 @@ static void jumps_to(struct sp_flow *f, u64 target, u64 state)
 
 /*
  * Not into an entry: that is a tail call of oneself, or of a continuation whose
- * frame has been built, and the entry is followed in its own right.
+ * frame has been built, and the entry is followed in its own right. Not into
+ * another function either.
  */
 static bool follows(struct hsu_flow *flow, const struct hsu_insn *insn,
 		    u64 target, u64 state)
@@ -225,7 +226,7 @@ static bool follows(struct hsu_flow *flow, const struct hsu_insn *insn,
 	struct hsu_entry entry;
 
 	if (!hsu_info_entry(flow->code, target, &entry))
-		return true;
+		return !hsu_targets_has(&flow->code->functions, target);
 	/* Its address is also taken, to be pushed. */
 	if (insn && (insn->d.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
 		     insn->d.meta.category == ZYDIS_CATEGORY_COND_BR))

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -392,6 +393,13 @@ static int bad_usage(const char *what, const char *value)
 	return 2;
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
 static bool number(const char *text, unsigned long max, unsigned long *value)
 {
 	char *end;
@@ -480,6 +488,10 @@ int main(int argc, char **argv)
 	if (argc - optind != 1)
 		return bad_usage("exactly one process is wanted",
 				 optind < argc ? argv[optind + 1] : "none given");
+	if (opt.files && !is_folder(opt.files))
+		return bad_usage("--files takes a folder", opt.files);
+	if (opt.both && !opt.files)
+		return bad_usage("--both needs --files", "not given");
 	if (!number(argv[optind], INT_MAX, &pid) || !pid)
 		return bad_usage("not a process number", argv[optind]);
 	opt.pid = pid;

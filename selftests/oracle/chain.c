@@ -119,7 +119,7 @@ static u64 jumps_to_handler(const struct truth *tr, u64 *above)
 	return handler;
 }
 
-size_t truth_chain(const struct truth *tr, u64 *chain, size_t cap)
+size_t truth_chain(const struct truth *tr, struct caller *chain, size_t cap)
 {
 	size_t level, i, n = 0;
 	u64 ra = 0, above = 0;
@@ -127,7 +127,7 @@ size_t truth_chain(const struct truth *tr, u64 *chain, size_t cap)
 	if (top(tr)->kind == LEVEL_C)
 		ra = jumps_to_handler(tr, &above);
 	if (ra)
-		chain[n++] = ra;
+		chain[n++] = (struct caller){ ra, false };
 	else
 		above = 0;
 	for (level = tr->nr; level-- > 0;) {
@@ -142,13 +142,13 @@ size_t truth_chain(const struct truth *tr, u64 *chain, size_t cap)
 			    tracee_word(tr->t, l->slot, &ra) && ra != l->ra)
 				level = handler_level(tr, level, ra);
 			if (n < cap && !in_restorer(tr, level))
-				chain[n++] = ra;
+				chain[n++] = (struct caller){ ra, false };
 			if (n < cap && l->kind == LEVEL_SIGNAL)
-				chain[n++] = l->interrupted;
+				chain[n++] = (struct caller){ l->interrupted, false };
 			continue;
 		}
 		for (i = not_stripped(tr, l); i-- > 0 && n < cap; n++)
-			chain[n] = l->frames[i].ra;
+			chain[n] = (struct caller){ l->frames[i].ra, true };
 	}
 	return n;
 }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hsu_image.h"
 #include "ptrace.h"
 #include "stack_maps.h"
 
@@ -41,11 +40,10 @@ struct judge {
 	unsigned long count[SOURCE_NR][STATE_NR][VERDICT_NR];
 	unsigned long scanned[SOURCE_NR];
 	bool list_scanned;
-	bool was_scanned;	/* the caller, in the walk just made */
 	unsigned long differ;	/* the sources, among themselves */
 	struct place places[MAX_PLACES];
 	size_t nr_places;
-	u64 truth[MAX_CHAIN];
+	struct caller truth[MAX_CHAIN];
 	u64 found[SOURCE_NR][MAX_CHAIN];
 	size_t nr_found[SOURCE_NR];
 };
@@ -76,28 +74,30 @@ struct judge *judge_create(struct tracee *t, const char *stripped,
 	return j;
 }
 
+static bool starts_with(const char *s, const char *start)
+{
+	return !strncmp(s, start, strlen(start));
+}
+
 /*
  * Frames of the run-time system's Cmm code are not shown by default, and may
  * change while a thread is suspended: two update frames become one. Code made
- * at run time, adjustors, is never shown, nor what these return through.
+ * at run time, adjustors, is never shown, nor what these return through. Names
+ * tell, so that the answer of what is tested is not taken for granted.
  */
-static bool is_visible(const struct judge *j, u64 addr)
+static bool is_visible(struct judge *j, u64 addr)
 {
-	const struct hsu_process_maps *m = &j->maps[SOURCE_AS_IS];
-	const struct hsunwind_rule *rule;
-	size_t i;
+	const struct code *c = code_at(j->t, addr);
 
-	for (i = 0; i < m->nr; i++)
-		if (addr >= m->maps[i].start && addr < m->maps[i].end) {
-			rule = hsu_image_rule(m->maps[i].img,
-					      addr - m->maps[i].bias);
-			return !rule || (rule->cls != HSUNWIND_CLASS_HS_RTS &&
-					 rule->cls != HSUNWIND_CLASS_GLUE);
-		}
-	return false;
+	if (!c->section || starts_with(c->name, "stg_") ||
+	    starts_with(c->name, "__stg_") ||
+	    starts_with(c->name, "obscure_ccall"))
+		return false;
+	return c->frame == FRAME_NONE ||
+		(c->frame >= RET_BCO && c->frame <= RET_FUN);
 }
 
-static size_t keep_visible(const struct judge *j, u64 *chain, size_t n)
+static size_t keep_visible(struct judge *j, u64 *chain, size_t n)
 {
 	size_t i, kept = 0;
 
@@ -107,7 +107,18 @@ static size_t keep_visible(const struct judge *j, u64 *chain, size_t n)
 	return kept;
 }
 
-static enum hsunwind_stop walk(struct judge *j, enum source s)
+static size_t get_truth(struct judge *j, const struct truth *truth)
+{
+	size_t n = truth_chain(truth, j->truth, MAX_CHAIN), i, kept = 0;
+
+	for (i = 0; i < n; i++)
+		if (is_visible(j, j->truth[i].ra))
+			j->truth[kept++] = j->truth[i];
+	return kept;
+}
+
+static enum hsunwind_stop walk(struct judge *j, enum source s, u32 flags,
+			       u64 *found, size_t *nr, bool *scanned)
 {
 	static struct hsu_walk w;
 	enum hsunwind_stop stop;
@@ -119,27 +130,47 @@ static enum hsunwind_stop walk(struct judge *j, enum source s)
 	w.nr_maps = j->maps[s].nr;
 	w.ip = j->t->regs.rip;
 	hsu_dwarf_regs(&j->t->regs, w.regs);
-	w.flags = HSU_SHOW_ALL;
+	w.flags = flags;
 	w.max_steps = HSU_MAX_STEPS;
-	w.out = j->found[s];
+	w.out = found;
 	w.cap = MAX_CHAIN;
 	stop = hsu_walk(&w);
-	j->scanned[s] += w.scanned > 0;
-	j->was_scanned = w.scanned > 0;
+	*scanned = w.scanned > 0;
 	/* The first one is the instruction itself. */
-	j->nr_found[s] = w.n - 1;
-	memmove(j->found[s], j->found[s] + 1, (w.n - 1) * sizeof(u64));
-	j->nr_found[s] = keep_visible(j, j->found[s], j->nr_found[s]);
+	*nr = w.n - 1;
+	memmove(found, found + 1, (w.n - 1) * sizeof(u64));
 	return stop;
 }
 
+/*
+ * What is shown by default is the true chain without some C frames: those of the
+ * run-time system below Haskell, and start-up code.
+ */
+static bool default_is_right(struct judge *j, enum source s, size_t nr_true)
+{
+	static u64 found[MAX_CHAIN];
+	size_t nr, i, at = 0;
+	bool scanned;
+
+	walk(j, s, 0, found, &nr, &scanned);
+	for (i = 0; i < nr_true; i++) {
+		if (at < nr && found[at] == j->truth[i].ra)
+			at++;
+		else if (j->truth[i].haskell)
+			return false;
+	}
+	return at == nr;
+}
+
+/* Of a chain, or of the truth. */
 static void describe(struct judge *j, const u64 *chain, size_t n, size_t from,
 		     char *text, size_t cap)
 {
 	size_t i, at = 0;
 
 	for (i = from; i < n && i < from + SHOWN_FRAMES && at < cap; i++) {
-		const struct code *c = code_at(j->t, chain[i]);
+		u64 ra = chain ? chain[i] : j->truth[i].ra;
+		const struct code *c = code_at(j->t, ra);
 
 		at += snprintf(text + at, cap - at, " %.40s+%#llx", c->name,
 			       (unsigned long long)c->offset);
@@ -174,34 +205,40 @@ static void note_place(struct judge *j, enum source s, enum verdict v,
 	p->stop = stop;
 	p->state = state;
 	p->count = 1;
-	describe(j, j->found[s], j->nr_found[s], v == EXACT ? 0 : same, found, sizeof(found));
-	describe(j, j->truth, n, same, truth, sizeof(truth));
+	if (v == EXACT)
+		same = 0;
+	describe(j, j->found[s], j->nr_found[s], same, found, sizeof(found));
+	describe(j, NULL, n, same, truth, sizeof(truth));
 	snprintf(p->difference, sizeof(p->difference),
 		 "frame %zu: found%.80s, true%.80s", same, found, truth);
 }
 
 void judge_step(struct judge *j, const struct truth *truth)
 {
-	size_t n = truth_chain(truth, j->truth, MAX_CHAIN), same;
 	enum state state = truth_state(truth);
+	size_t n = get_truth(j, truth), same;
 	unsigned int s;
+	bool scanned;
 
-	n = keep_visible(j, j->truth, n);
 	for (s = 0; s < j->nr_sources; s++) {
-		enum hsunwind_stop stop = walk(j, s);
-		size_t found = j->nr_found[s];
+		enum hsunwind_stop stop = walk(j, s, HSU_SHOW_ALL, j->found[s],
+					       &j->nr_found[s], &scanned);
 		enum verdict v = WRONG;
+		size_t found;
 
+		found = keep_visible(j, j->found[s], j->nr_found[s]);
+		j->nr_found[s] = found;
+		j->scanned[s] += scanned;
 		for (same = 0; same < n && same < found; same++)
-			if (j->truth[same] != j->found[s][same])
+			if (j->truth[same].ra != j->found[s][same])
 				break;
-		if (same == n && same == found &&
-		    stop == HSUNWIND_STOP_COMPLETE)
-			v = EXACT;
-		else if (same == found && stop != HSUNWIND_STOP_COMPLETE)
+		if (same == found && stop != HSUNWIND_STOP_COMPLETE)
 			v = SHORTER;
+		else if (same == n && same == found &&
+			 default_is_right(j, s, n))
+			v = EXACT;
 		j->count[s][state][v]++;
-		if (v != EXACT || (j->list_scanned && j->was_scanned))
+		if (v != EXACT || (j->list_scanned && scanned))
 			note_place(j, s, v, stop, state, n, same);
 	}
 	if (j->nr_sources == SOURCE_NR &&

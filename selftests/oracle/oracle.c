@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "judge.h"
 
@@ -45,10 +46,12 @@ static void usage(FILE *f)
 
 static unsigned long number(const char *text)
 {
+	unsigned long value;
 	char *end;
-	unsigned long value = strtoul(text, &end, 10);
 
-	if (*text < '0' || *text > '9' || *end)
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno)
 		errx(2, "'%s' is no number (see --help)", text);
 	return value;
 }
@@ -58,9 +61,21 @@ static double percent(const char *text)
 	char *end;
 	double value = strtod(text, &end);
 
-	if (end == text || *end || value < 0 || value > 100)
+	if (end == text || *end || !(value >= 0 && value <= 100))
 		errx(2, "'%s' is no percentage (see --help)", text);
 	return value;
+}
+
+/* Without a copy, the program's own file would be taken for a stripped one. */
+static void need_copy(const char *folder, const char *program)
+{
+	const char *slash = strrchr(program, '/');
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", folder,
+		 slash ? slash + 1 : program);
+	if (access(path, R_OK))
+		err(2, "--stripped needs %s", path);
 }
 
 static void parse(struct options *opt, int argc, char **argv)
@@ -111,6 +126,8 @@ static void parse(struct options *opt, int argc, char **argv)
 	}
 	if (optind == argc)
 		errx(2, "no program is given (see --help)");
+	if (opt->stripped)
+		need_copy(opt->stripped, argv[optind]);
 }
 
 static bool verdict(const struct options *opt, const struct judge *j,

@@ -97,14 +97,24 @@ void truth_end(struct truth *truth, struct truth_checks *sum);
 bool truth_step(struct truth *truth, const struct user_regs_struct *before);
 
 /**
- * truth_chain() - return addresses of all callers, innermost first
+ * struct caller - one entry of the true chain
+ * @ra: return address, or interrupted instruction.
+ * @haskell: on a Haskell stack; else on the C stack.
+ */
+struct caller {
+	u64 ra;
+	bool haskell;
+};
+
+/**
+ * truth_chain() - all callers, innermost first
  * @truth: the truth.
  * @chain: where they go.
  * @cap: how many fit.
  *
  * Return: their number, at most @cap.
  */
-size_t truth_chain(const struct truth *truth, u64 *chain, size_t cap);
+size_t truth_chain(const struct truth *truth, struct caller *chain, size_t cap);
 
 /* What the thread is about to do. */
 enum state truth_state(const struct truth *truth);
