@@ -331,16 +331,22 @@ test_aligned()
 }
 
 # A file without section headers gives the same image.
-test_no_sections()
+# Takes the section headers away: SOURCE TARGET
+drop_sections()
 {
 	local off
 
-	cp static.stripped nosections &&
-		off=$(readelf -h nosections | sed -n -E 's/.*Start of section headers: +([0-9]+).*/\1/p')
-	truncate -s "$off" nosections
-	head -c 8 /dev/zero | dd of=nosections bs=1 seek=40 conv=notrunc status=none
-	head -c 6 /dev/zero | dd of=nosections bs=1 seek=58 conv=notrunc status=none
-	./image_probe --rows nosections >got &&
+	cp "$1" "$2" &&
+		off=$(readelf -h "$2" | sed -n -E 's/.*Start of section headers: +([0-9]+).*/\1/p')
+	truncate -s "$off" "$2"
+	head -c 8 /dev/zero | dd of="$2" bs=1 seek=40 conv=notrunc status=none
+	head -c 6 /dev/zero | dd of="$2" bs=1 seek=58 conv=notrunc status=none
+}
+
+test_no_sections()
+{
+	drop_sections static.stripped nosections &&
+		./image_probe --rows nosections >got &&
 		./image_probe --rows static.stripped >want || return 1
 	diff want got | head -5 | diag
 	cmp -s want got
@@ -462,6 +468,28 @@ test_libraries()
 
 # The largest Haskell program that the distribution has. The time is only shown:
 # other work on the machine counts in it.
+# lld describes its linkage table with no CFI: with and without section headers.
+test_lld_plt()
+{
+	local plt p at
+
+	command -v ld.lld >/dev/null || return 4
+	gcc -O2 -fuse-ld=lld -Wl,-z,lazy -o lld-plain "$here/image_plain.c" ||
+		return 1
+	plt=$(readelf -SW lld-plain | sed -n -E \
+		's/.* \.plt +PROGBITS +([0-9a-f]+) .*/\1/p')
+	drop_sections lld-plain lld-headerless || return 1
+	for p in lld-plain lld-headerless; do
+		for at in 0 6 16 27; do
+			printf '%x\n' $((0x$plt + at))
+		done | ./image_probe "$p" | awk '{ print $3, $4, $5, $9 }' >got
+		printf '%s\n' 'cfa 7 16 0' 'cfa 7 24 0' 'plt 0 0 11' 'plt 0 0 11' \
+			>want
+		diff want got | head -5 | diag
+		cmp -s want got || return 1
+	done
+}
+
 test_large()
 {
 	local f start ms bytes
@@ -505,7 +533,7 @@ if [ -z "$libdir" ]; then
 	echo "1..0 # SKIP no ghc"
 	exit 4
 fi
-echo "1..49"
+echo "1..50"
 if ! build_tools || ! build_programs; then
 	echo "Bail out! the tests cannot be built"
 	exit 1
@@ -536,6 +564,7 @@ done
 run "base: no Haskell code is left out" test_covered "$(ls "$libdir"/base-*/libHSbase-*.so)"
 run "arguments on the stack" test_stack_arguments static
 run "functions of the run-time system without symbols" test_rts_functions
+run "linkage table without CFI" test_lld_plt
 run "a large program" test_large
 run "damaged files: dynamic program" test_damaged dynamic 1500
 run "damaged files: C program" test_damaged plain 1000
@@ -544,5 +573,5 @@ run "damaged files: program with debugging information" test_damaged debug 60
 run "damaged files: shared library" test_damaged "$(ls "$rts"/libHSrts-ghc*.so)" 100
 run "damaged files: statically linked program" test_damaged plain-static 100
 
-[ $n -eq 49 ] || failed=1
+[ $n -eq 50 ] || failed=1
 exit $failed
