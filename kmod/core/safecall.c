@@ -218,6 +218,21 @@ static bool has_sp(const struct hsu_walk *w, const struct hsu_chunk *chunk)
 	       w->regs[HSU_RBP] < chunk->end;
 }
 
+/* resumeThread() at its end, when nothing leads to the Task any more. */
+static bool resumed(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		    struct hsu_chunk *chunk)
+{
+	u32 i;
+
+	if (w->exact || w->nr_incalls || w->callee_cls != HSUNWIND_CLASS_RTS)
+		return false;
+	for (i = 0; i < ARRAY_SIZE(w->callee); i++)
+		if (hsu_thread_chunk(w, ghc, w->callee[i], chunk) &&
+		    has_sp(w, chunk))
+			return true;
+	return false;
+}
+
 /*
  * The Task's stack of call-in records has one for every Haskell stack of the OS
  * thread, innermost first, which names the thread that is suspended there. In
@@ -234,6 +249,11 @@ bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 	u32 i;
 
 	incall = find_incall(w, ghc, saved, &spilled, &by_cap);
+	if (!incall && saved && resumed(w, ghc, &chunk)) {
+		*sp = chunk.sp;
+		*running = true;
+		return true;
+	}
 	for (i = 0; i < MAX_INCALLS && incall; i++, incall = prev) {
 		if (!hsu_read(w, incall + ghc->incall_suspended, &tso, 8) ||
 		    !hsu_read(w, incall + ghc->incall_prev, &prev, 8))
