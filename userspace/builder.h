@@ -108,6 +108,8 @@ struct hsu_builder {
 
 /* Rows and ranges of C code from .eh_frame, else from .debug_frame. */
 void hsu_build_c_rows(struct hsu_builder *b);
+/* plt.c: the linkage table, if it has no CFI */
+void hsu_build_plt(struct hsu_builder *b);
 /* Finds @b->gaps and the info tables in them. */
 bool hsu_build_gaps(struct hsu_builder *b);
 /* Whether and by what the file is Haskell: version, evidence. */

@@ -250,6 +250,7 @@ static void run_steps(struct hsu_builder *b, unsigned int flags,
 	if (debug && has_debug_frame(b->elf))
 		b->debug = b->elf;
 	hsu_build_c_rows(b);
+	hsu_build_plt(b);
 	if (!hsu_build_gaps(b)) {
 		b->rows.failed = true;
 		return;

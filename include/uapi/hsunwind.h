@@ -63,7 +63,7 @@
 #define HSUNWIND_RULE_CLONE	9	/* as CFA, but no caller if rax is 0 */
 #define HSUNWIND_RULE_HS_SCAN	10	/* first at or above rbp + cfa_off + arg * cfa_reg */
 #define HSUNWIND_RULE_RA_REG	11	/* as CFA; return address in register arg */
-#define HSUNWIND_RULE_HS_SAVED	12	/* return address at the thread's saved Sp + cfa_off */
+#define HSUNWIND_RULE_HS_SAVED	12	/* return address at saved Sp + cfa_off */
 #define HSUNWIND_RULE_NR	13
 
 /* Saved-register slots of &struct hsunwind_rule, in words from a base. */

@@ -132,8 +132,17 @@ static int saved_frame(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 	u64 sp;
 	int ret;
 
-	if (!hsu_safe_call_sp(w, ghc, true, &sp, &running))
-		return HSUNWIND_STOP_NO_CALLER;
+	w->tso = 0;
+	if (!hsu_safe_call_sp(w, ghc, true, &sp, &running)) {
+		if (rule->cls == HSUNWIND_CLASS_HS || !w->tso)
+			return HSUNWIND_STOP_NO_CALLER;
+		/*
+		 * raiseExceptionHelper() has left the chunk of the thread that
+		 * it works for, where all frames still are.
+		 */
+		sp = w->regs[HSU_RBP];
+		running = false;
+	}
 	/* Something that is called squeezes the stack: see squeeze.c. */
 	if (running && !w->exact && sp == w->regs[HSU_RBP] &&
 	    (w->steps > 2 || rule->cls == HSUNWIND_CLASS_HS_RTS) &&

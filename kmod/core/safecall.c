@@ -211,6 +211,28 @@ bool hsu_stays_suspended(struct hsu_walk *w, const struct hsunwind_ghc *ghc)
 		stack == w->stackobj);
 }
 
+/* Is what rbp has in the chunk? */
+static bool has_sp(const struct hsu_walk *w, const struct hsu_chunk *chunk)
+{
+	return w->regs[HSU_RBP] >= chunk->start &&
+	       w->regs[HSU_RBP] < chunk->end;
+}
+
+/* resumeThread() at its end, when nothing leads to the Task any more. */
+static bool resumed(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		    struct hsu_chunk *chunk)
+{
+	u32 i;
+
+	if (w->exact || w->nr_incalls || w->callee_cls != HSUNWIND_CLASS_RTS)
+		return false;
+	for (i = 0; i < ARRAY_SIZE(w->callee); i++)
+		if (hsu_thread_chunk(w, ghc, w->callee[i], chunk) &&
+		    has_sp(w, chunk))
+			return true;
+	return false;
+}
+
 /*
  * The Task's stack of call-in records has one for every Haskell stack of the OS
  * thread, innermost first, which names the thread that is suspended there. In
@@ -221,12 +243,17 @@ bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		      bool saved, u64 *sp, bool *running)
 {
 	struct hsu_chunk chunk;
-	bool spilled, by_cap;
+	bool spilled, by_cap, found;
 	u64 incall, prev, tso;
 	u32 seen = 0;
 	u32 i;
 
 	incall = find_incall(w, ghc, saved, &spilled, &by_cap);
+	if (!incall && saved && resumed(w, ghc, &chunk)) {
+		*sp = chunk.sp;
+		*running = true;
+		return true;
+	}
 	for (i = 0; i < MAX_INCALLS && incall; i++, incall = prev) {
 		if (!hsu_read(w, incall + ghc->incall_suspended, &tso, 8) ||
 		    !hsu_read(w, incall + ghc->incall_prev, &prev, 8))
@@ -240,19 +267,21 @@ bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		if (!tso && !saved && (spilled || w->exact ||
 				       w->callee_cls == HSUNWIND_CLASS_RTS))
 			return false;
-		if (!tso && (!saved || (!w->exact &&
-					w->callee_cls != HSUNWIND_CLASS_RTS)))
+		if (!tso && !saved)
 			continue;
-		if (tso ? !suspended_chunk(w, ghc, incall, &chunk) :
-			  !current_chunk(w, ghc, incall, &chunk))
+		found = tso ? suspended_chunk(w, ghc, incall, &chunk) :
+			current_chunk(w, ghc, incall, &chunk);
+		/* In a linkage table, perhaps, on the way to suspendThread(). */
+		if (!tso && !w->exact && w->callee_cls != HSUNWIND_CLASS_RTS &&
+		    (!found || !has_sp(w, &chunk)))
+			continue;
+		if (!found)
 			return false;
 		/*
 		 * The Capability may be another thread's by now, unless the
 		 * code has just loaded its own from there.
 		 */
-		if (by_cap && w->tso != w->regs[HSU_RAX] &&
-		    (w->regs[HSU_RBP] < chunk.start ||
-			       w->regs[HSU_RBP] >= chunk.end))
+		if (by_cap && w->tso != w->regs[HSU_RAX] && !has_sp(w, &chunk))
 			return false;
 		*sp = chunk.sp;
 		*running = !tso;

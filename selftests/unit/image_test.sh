@@ -331,16 +331,22 @@ test_aligned()
 }
 
 # A file without section headers gives the same image.
-test_no_sections()
+# Takes the section headers away: SOURCE TARGET
+drop_sections()
 {
 	local off
 
-	cp static.stripped nosections &&
-		off=$(readelf -h nosections | sed -n -E 's/.*Start of section headers: +([0-9]+).*/\1/p')
-	truncate -s "$off" nosections
-	head -c 8 /dev/zero | dd of=nosections bs=1 seek=40 conv=notrunc status=none
-	head -c 6 /dev/zero | dd of=nosections bs=1 seek=58 conv=notrunc status=none
-	./image_probe --rows nosections >got &&
+	cp "$1" "$2" &&
+		off=$(readelf -h "$2" | sed -n -E 's/.*Start of section headers: +([0-9]+).*/\1/p')
+	truncate -s "$off" "$2"
+	head -c 8 /dev/zero | dd of="$2" bs=1 seek=40 conv=notrunc status=none
+	head -c 6 /dev/zero | dd of="$2" bs=1 seek=58 conv=notrunc status=none
+}
+
+test_no_sections()
+{
+	drop_sections static.stripped nosections &&
+		./image_probe --rows nosections >got &&
 		./image_probe --rows static.stripped >want || return 1
 	diff want got | head -5 | diag
 	cmp -s want got
@@ -444,6 +450,10 @@ test_rts_functions()
 		printf '%s\n%x\n' "$a" $((0x$a + 0x27)) |
 			./image_probe "$p.stripped" | awk '{ print $3, $4, $5, $9 }' |
 			diff - <(printf 'hs_scan 0 0 0\nhs_scan 0 0 8\n') || return 1
+		# A RET_FUN frame has three words and the arguments.
+		nm "$p" | awk '$3 == "stg_gc_fun_info" { print $1 }' |
+			./image_probe "$p.stripped" | awk '{ print $3, $4, $5 }' |
+			diff - <(echo 'hs_scan 0 24') || return 1
 	done
 }
 
@@ -462,6 +472,47 @@ test_libraries()
 
 # The largest Haskell program that the distribution has. The time is only shown:
 # other work on the machine counts in it.
+# Sp is saved from before suspendThread() is called until it is loaded again.
+test_saved()
+{
+	local p a at
+
+	for p in static dynamic; do
+		a=$(objdump -d --no-show-raw-insn "$p.stripped" | awk '
+			/mov +%rbp,0x10\(%r[abcd][xi]/ { save = $1 }
+			/mov +0x10\(%r[abcd][xi]\),%rbp/ && save {
+				print save, $1; exit }' | tr -d :)
+		[ -n "$a" ] || return 1
+		for at in $a; do
+			printf '%x\n' $((0x$at)) $((0x$at + 4))
+		done | ./image_probe "$p.stripped" | awk '{ print $3 }' | xargs >got
+		echo hs_sp hs_saved hs_saved hs_sp | diff - got | diag
+		[ "$(cat got)" = "hs_sp hs_saved hs_saved hs_sp" ] || return 1
+	done
+}
+
+# lld describes its linkage table with no CFI: with and without section headers.
+test_lld_plt()
+{
+	local plt p at
+
+	command -v ld.lld >/dev/null || return 4
+	gcc -O2 -fuse-ld=lld -Wl,-z,lazy -o lld-plain "$here/image_plain.c" ||
+		return 1
+	plt=$(readelf -SW lld-plain | sed -n -E \
+		's/.* \.plt +PROGBITS +([0-9a-f]+) .*/\1/p')
+	drop_sections lld-plain lld-headerless || return 1
+	for p in lld-plain lld-headerless; do
+		for at in 0 6 16 27; do
+			printf '%x\n' $((0x$plt + at))
+		done | ./image_probe "$p" | awk '{ print $3, $4, $5, $9 }' >got
+		printf '%s\n' 'cfa 7 16 0' 'cfa 7 24 0' 'plt 0 0 11' 'plt 0 0 11' \
+			>want
+		diff want got | head -5 | diag
+		cmp -s want got || return 1
+	done
+}
+
 test_large()
 {
 	local f start ms bytes
@@ -505,7 +556,7 @@ if [ -z "$libdir" ]; then
 	echo "1..0 # SKIP no ghc"
 	exit 4
 fi
-echo "1..49"
+echo "1..51"
 if ! build_tools || ! build_programs; then
 	echo "Bail out! the tests cannot be built"
 	exit 1
@@ -536,6 +587,8 @@ done
 run "base: no Haskell code is left out" test_covered "$(ls "$libdir"/base-*/libHSbase-*.so)"
 run "arguments on the stack" test_stack_arguments static
 run "functions of the run-time system without symbols" test_rts_functions
+run "Sp is saved around safe calls" test_saved
+run "linkage table without CFI" test_lld_plt
 run "a large program" test_large
 run "damaged files: dynamic program" test_damaged dynamic 1500
 run "damaged files: C program" test_damaged plain 1000
@@ -544,5 +597,5 @@ run "damaged files: program with debugging information" test_damaged debug 60
 run "damaged files: shared library" test_damaged "$(ls "$rts"/libHSrts-ghc*.so)" 100
 run "damaged files: statically linked program" test_damaged plain-static 100
 
-[ $n -eq 49 ] || failed=1
+[ $n -eq 51 ] || failed=1
 exit $failed

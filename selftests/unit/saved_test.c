@@ -167,6 +167,33 @@ TEST_F(core, thread_that_returns_to_the_scheduler_is_squeezed)
 	EXPECT_CHAIN(CODE(AT_CMM_SAVED + 0x40), RET_3, RET_3);
 }
 
+TEST_F(core, exception_that_has_left_a_chunk)
+{
+	const __u64 first = WORLD_HEAP + 0x8000;
+
+	/* The thread goes on in the next chunk, and Sp is still in the first. */
+	start(self->world, first + 24 + 0x400);
+	self->w->ip = CODE(AT_SCHEDULE + 8);
+	self->w->regs[HSU_RSP] = C_SP - 16;
+	self->w->regs[HSU_R13] = REG;
+	world_poke(self->world, C_SP - 8, CODE(AT_CMM_SAVED + 0x40));
+	put_chunk(self->world, first, CHUNK_STOP(first) + 8);
+	PUSH(first + 24 + 0x400, RET_3, 7, 7, UNDERFLOW_FRAME, STACK);
+	PUSH(SP, RET_2, 7, STOP_FRAME);
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_SCHEDULE + 8), RET_3, RET_2);
+	/* It has left that one too: where its frames begin is not known. */
+	start(self->world, first + 24 + 0x400);
+	self->w->ip = CODE(AT_SCHEDULE + 8);
+	self->w->regs[HSU_RSP] = C_SP - 16;
+	self->w->regs[HSU_R13] = REG;
+	world_poke(self->world, STACK + 16, CHUNK_STOP(STACK) + 8);
+	put_chunk(self->world, WORLD_HEAP + 0x2000, WORLD_HEAP + 0x2418);
+	world_poke(self->world, TSO + 24, WORLD_HEAP + 0x2000);
+	EXPECT_EQ(HSUNWIND_STOP_BAD_CHUNK, world_walk(self->world));
+	EXPECT_EQ(2, self->w->n);
+}
+
 TEST_F(core, stack_that_is_being_copied)
 {
 	const __u64 copy = WORLD_HEAP + 0x6000;
