@@ -96,6 +96,20 @@ static void find_section(struct code *c)
 	c->section_start = shdr.sh_addr + bias;
 }
 
+static bool has_cfi(u64 addr)
+{
+	Dwfl_Module *mod = dwfl_addrmodule(dwfl, addr);
+	Dwarf_Frame *frame;
+	Dwarf_Addr bias;
+	Dwarf_CFI *cfi;
+
+	cfi = mod ? dwfl_module_eh_cfi(mod, &bias) : NULL;
+	if (!cfi || dwarf_cfi_addrframe(cfi, addr - bias, &frame))
+		return false;
+	free(frame);
+	return true;
+}
+
 static void find_name(struct code *c)
 {
 	Dwfl_Module *mod = dwfl_addrmodule(dwfl, c->addr);
@@ -119,6 +133,7 @@ static void look_up(struct tracee *t, u64 addr, struct code *c)
 	c->addr = addr;
 	find_name(c);
 	find_section(c);
+	c->is_c = has_cfi(addr);
 	if (info_table(t, addr, &info)) {
 		if (is_frame(info.type))
 			c->frame = info.type;

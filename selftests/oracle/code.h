@@ -28,6 +28,7 @@ enum frame_type {
  * @offset: distance from its start.
  * @section: section that it is in; NULL outside of files.
  * @section_start: address of that section, to tell sections apart.
+ * @is_c: it has CFI, as only C code has in programs of GHC.
  * @entry: code that is entered begins here: a function, a thunk, or another
  *	closure's, or a function of the run-time system.
  * @frame: type of the frame whose return address this is, if any.
@@ -40,6 +41,7 @@ struct code {
 	u64 offset;
 	const char *section;
 	u64 section_start;
+	bool is_c;
 	bool entry;
 	enum frame_type frame;
 	ZydisDecodedInstruction insn;

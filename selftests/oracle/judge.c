@@ -89,11 +89,11 @@ static bool is_visible(struct judge *j, u64 addr)
 {
 	const struct code *c = code_at(j->t, addr);
 
-	if (!c->section || starts_with(c->name, "stg_") ||
-	    starts_with(c->name, "__stg_") ||
-	    starts_with(c->name, "obscure_ccall"))
+	if (!c->section || starts_with(c->name, "obscure_ccall") ||
+	    (!c->is_c && (starts_with(c->name, "stg_") ||
+			  starts_with(c->name, "__stg_"))))
 		return false;
-	return c->frame == FRAME_NONE ||
+	return c->is_c || c->frame == FRAME_NONE ||
 		(c->frame >= RET_BCO && c->frame <= RET_FUN);
 }
 
