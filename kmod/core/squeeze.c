@@ -12,10 +12,14 @@
  * been: it finds a frame again that it has seen, or no frame at all. All that is
  * below the uppermost gap, which an update frame is above. So a stack on which no
  * frame that is below an update frame is there twice is not being moved.
+ *
+ * Recursion has frames twice too. But an update frame that has not been removed
+ * is moved with what is below it: if it lies between two equal frames, and does not
+ * come again at their distance, it tells that they are different ones.
  */
 #include "hsu_walk.h"
 
-#define MAX_FRAMES	4096	/* as many as there are words in a chunk */
+#define MAX_FRAMES	1024	/* looked at; a deeper stack is not told */
 
 /* Do two frames have the same words? */
 static bool same_frames(struct hsu_walk *w, u64 a, u64 b, u32 words)
@@ -46,20 +50,59 @@ bool hsu_skip_gap(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 *addr)
 	return true;
 }
 
-/* Has the same frame been seen further down? Notes it for the next ones. */
-static bool seen_before(struct hsu_walk *w, u64 addr, const struct hsu_frame *f)
+/* Is the update frame at @u one that comes again so many bytes above? */
+static bool comes_again(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+			u64 u, u64 distance)
 {
+	u64 x, y;
+
+	return hsu_read(w, u + ghc->header, &x, 8) &&
+	       hsu_read(w, u + distance + ghc->header, &y, 8) && x == y;
+}
+
+/*
+ * An update frame is removed only after what it updates has become an
+ * indirection to what the last one of them updates.
+ */
+static bool is_kept(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 u)
+{
+	u64 closure, info, to;
+	u32 type;
+
+	if (!hsu_read(w, u + ghc->header, &closure, 8) || closure % 8 ||
+	    !hsu_read(w, closure, &info, 8) || info % 8 ||
+	    !hsu_read(w, info - 8, &type, 4))
+		return false;
+	if (type >= HSU_THUNK && type <= HSU_AP_STACK)
+		return true;
+	return type == HSU_BLACKHOLE && w->tso &&
+	       hsu_read(w, closure + ghc->header, &to, 8) && to == w->tso;
+}
+
+/*
+ * Has the same frame been seen further down? Notes it for the next ones. Frames
+ * that have so many others in between are not compared.
+ */
+static bool seen_before(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+			u64 addr, const struct hsu_frame *f, u64 kept)
+{
+	u32 nr = w->nr_seen;
 	u32 i;
 
-	if (w->nr_seen == HSU_SQUEEZE_FRAMES)
-		return true;
-	for (i = 0; i < w->nr_seen; i++)
+	if (nr > HSU_SQUEEZE_FRAMES)
+		nr = HSU_SQUEEZE_FRAMES;
+	for (i = 0; i < nr; i++) {
+		u64 below = w->seen[i].addr;
+
 		if (w->seen[i].ra == f->ra &&
-		    same_frames(w, w->seen[i].addr, addr, f->words))
+		    same_frames(w, below, addr, f->words) &&
+		    (f->type == HSU_UPDATE_FRAME || kept < below ||
+		     comes_again(w, ghc, kept, addr - below)))
 			return true;
+	}
+	i = w->nr_seen++ % HSU_SQUEEZE_FRAMES;
 	w->seen[i].ra = f->ra;
 	w->seen[i].addr = addr;
-	w->nr_seen++;
 	return false;
 }
 
@@ -68,6 +111,7 @@ bool hsu_not_moving(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 sp)
 	bool twice = false;
 	struct hsu_frame f;
 	u64 addr = sp;
+	u64 kept = 0;
 	u32 i;
 
 	w->squeezed = sp;
@@ -80,9 +124,13 @@ bool hsu_not_moving(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 sp)
 		}
 		if (!f.words)
 			return true;
-		twice = twice || seen_before(w, addr, &f);
-		if (twice && f.type == HSU_UPDATE_FRAME)
-			return false;
+		twice = twice || seen_before(w, ghc, addr, &f, kept);
+		if (f.type == HSU_UPDATE_FRAME) {
+			if (twice)
+				return false;
+			if (is_kept(w, ghc, addr))
+				kept = addr;
+		}
 		addr += f.words * 8ull;
 	}
 	return false;

@@ -45,21 +45,28 @@ static bool in_restorer(const struct truth *tr, size_t level)
 }
 
 /*
- * An asynchronous exception that a thread throws to itself is raised by C code,
- * which writes over the frames that it takes off: what is younger than one that
- * is no frame any more is gone.
+ * An exception takes frames off while C code looks for its handler. Where this
+ * throws at itself, what is younger than a frame that has been written over is
+ * gone; else, what is younger than where the thread's Sp has been set to.
  */
 static size_t not_stripped(const struct truth *tr, const struct level *l)
 {
-	u64 ra, words;
-	size_t i;
+	u64 ra, words, stack, sp;
+	size_t i, nr = l->nr;
 
-	for (i = 0; l->stripped && i < l->nr; i++)
+	if (!l->stripped)
+		return nr;
+	if (tracee_word(tr->t, l->tso + TSO_STACKOBJ, &stack) &&
+	    tracee_word(tr->t, stack + STACK_SP, &sp) && nr &&
+	    sp <= l->frames[0].slot)
+		while (nr && l->frames[nr - 1].slot < sp)
+			nr--;
+	for (i = 0; i < nr; i++)
 		if (!frame_words(tr->t, l->frames[i].slot, &ra, &words) ||
 		    (ra != l->frames[i].ra &&
 		     code_at(tr->t, ra)->frame != UPDATE_FRAME))
 			return i;
-	return l->nr;
+	return nr;
 }
 
 static bool same_function(struct tracee *t, u64 a, u64 b)

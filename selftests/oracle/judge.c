@@ -213,30 +213,42 @@ static void note_place(struct judge *j, enum source s, enum verdict v,
 		 "frame %zu: found%.80s, true%.80s", same, found, truth);
 }
 
+static enum verdict judge_walk(struct judge *j, enum source s, size_t n,
+			       enum hsunwind_stop *stop, size_t *same,
+			       bool *scanned)
+{
+	size_t found;
+
+	*stop = walk(j, s, HSU_SHOW_ALL, j->found[s], &j->nr_found[s], scanned);
+	found = keep_visible(j, j->found[s], j->nr_found[s]);
+	j->nr_found[s] = found;
+	for (*same = 0; *same < n && *same < found; ++*same)
+		if (j->truth[*same].ra != j->found[s][*same])
+			break;
+	if (*same == found && *stop != HSUNWIND_STOP_COMPLETE)
+		return SHORTER;
+	if (*same == n && *same == found && default_is_right(j, s, n))
+		return EXACT;
+	return WRONG;
+}
+
 void judge_step(struct judge *j, const struct truth *truth)
 {
 	enum state state = truth_state(truth);
 	size_t n = get_truth(j, truth), same;
+	enum hsunwind_stop stop;
+	enum verdict v;
 	unsigned int s;
 	bool scanned;
 
 	for (s = 0; s < j->nr_sources; s++) {
-		enum hsunwind_stop stop = walk(j, s, HSU_SHOW_ALL, j->found[s],
-					       &j->nr_found[s], &scanned);
-		enum verdict v = WRONG;
-		size_t found;
-
-		found = keep_visible(j, j->found[s], j->nr_found[s]);
-		j->nr_found[s] = found;
+		v = judge_walk(j, s, n, &stop, &same, &scanned);
+		/* Another thread may move the stack between two reads. */
+		if (v != EXACT) {
+			tracee_forget(j->t);
+			v = judge_walk(j, s, n, &stop, &same, &scanned);
+		}
 		j->scanned[s] += scanned;
-		for (same = 0; same < n && same < found; same++)
-			if (j->truth[same].ra != j->found[s][same])
-				break;
-		if (same == found && stop != HSUNWIND_STOP_COMPLETE)
-			v = SHORTER;
-		else if (same == n && same == found &&
-			 default_is_right(j, s, n))
-			v = EXACT;
 		j->count[s][state][v]++;
 		if (v != EXACT || (j->list_scanned && scanned))
 			note_place(j, s, v, stop, state, n, same);

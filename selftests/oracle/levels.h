@@ -5,6 +5,10 @@
 
 #include "truth.h"
 
+/* Where GHC 9.0.2 keeps things (DerivedConstants.h; header of 8 bytes). */
+#define TSO_STACKOBJ	(8 + 16)
+#define STACK_SP	(8 + 8)
+
 enum level_kind { LEVEL_C, LEVEL_SIGNAL, LEVEL_HASKELL };
 
 struct frame {
@@ -20,6 +24,7 @@ struct frame {
  * @interrupted: the instruction that a signal came at.
  * @suspended: this Haskell stack's thread is in a safe call.
  * @stripped: frames are being taken off this Haskell stack by C code.
+ * @tso: its thread, if so.
  * @frames: of a Haskell stack: those that wait, outermost first.
  * @nr: their number.
  * @cap: room for so many.
@@ -31,6 +36,7 @@ struct level {
 	u64 interrupted;
 	bool suspended;
 	bool stripped;
+	u64 tso;
 	struct frame *frames;
 	size_t nr;
 	size_t cap;
@@ -44,7 +50,7 @@ struct truth {
 	u64 run_return;		/* and StgReturn behind it */
 	u64 suspend;		/* suspendThread() */
 	u64 resume;		/* resumeThread() */
-	u64 strip;		/* raiseAsync(), 0: not known */
+	u64 strip[2];		/* functions that take frames off, 0: not known */
 	bool just_resumed;	/* that was the last C function called */
 	bool entered;		/* the last instruction led to an entry */
 	bool returned;		/* Sp is still where a return has left it */

@@ -13,7 +13,7 @@
 
 #include "judge.h"
 
-#define MAX_TRIES	100
+#define MAX_TRIES	5000
 
 struct options {
 	unsigned long steps;

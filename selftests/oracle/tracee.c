@@ -323,6 +323,11 @@ void tracee_keep(struct tracee *t, u64 start, u64 end)
 	m->kept[m->nr_kept++].end = end;
 }
 
+void tracee_forget(struct tracee *t)
+{
+	t->memory->step++;
+}
+
 static const unsigned char *get_page(struct tracee *t, u64 addr)
 {
 	struct tracee_memory *m = t->memory;

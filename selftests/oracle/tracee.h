@@ -98,6 +98,12 @@ void tracee_keep(struct tracee *t, u64 start, u64 end);
  */
 bool tracee_read(void *ctx, u64 addr, void *dst, u32 len);
 
+/**
+ * tracee_forget() - what has been read may have changed
+ * @t: the program, whose other threads run.
+ */
+void tracee_forget(struct tracee *t);
+
 static inline bool tracee_word(struct tracee *t, u64 addr, u64 *word)
 {
 	return tracee_read(t, addr, word, sizeof(*word));

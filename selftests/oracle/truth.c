@@ -14,8 +14,6 @@
 
 /* Where GHC 9.0.2 keeps things (DerivedConstants.h; header of 8 bytes). */
 #define REG_TSO		872	/* StgRegTable.rCurrentTSO */
-#define TSO_STACKOBJ	(8 + 16)
-#define STACK_SP	(8 + 8)
 #define CHUNK_NEXT	8	/* underflow frame: the next chunk */
 
 static void doubt(struct truth *tr, u64 ip, const char *what)
@@ -297,6 +295,18 @@ static void signal_came(struct truth *tr, u64 interrupted)
 		doubt(tr, interrupted, "a signal without a frame");
 }
 
+/* C code is called that takes frames off the running thread's stack. */
+static void strips(struct truth *tr)
+{
+	struct level *l = truth_haskell_below(tr);
+	u64 ip = tr->t->regs.rip;
+
+	if (!l || (ip != tr->strip[0] && ip != tr->strip[1]) || !ip ||
+	    l->stripped)
+		return;
+	l->stripped = tracee_word(tr->t, tr->t->regs.r13 + REG_TSO, &l->tso);
+}
+
 bool truth_step(struct truth *tr, const struct user_regs_struct *before)
 {
 	const struct code *c = code_at(tr->t, before->rip);
@@ -314,8 +324,7 @@ bool truth_step(struct truth *tr, const struct user_regs_struct *before)
 		tr->just_resumed = true;
 	if (tr->t->regs.rip == tr->suspend && truth_haskell_below(tr))
 		truth_haskell_below(tr)->suspended = true;
-	if (tr->strip && tr->t->regs.rip == tr->strip && truth_haskell_below(tr))
-		truth_haskell_below(tr)->stripped = true;
+	strips(tr);
 	return tr->nr > 0;
 }
 
@@ -338,7 +347,8 @@ struct truth *truth_start(struct tracee *t, Dwfl *dwfl)
 	tr->run_return = code_symbol("StgReturn");
 	tr->suspend = code_symbol("suspendThread");
 	tr->resume = code_symbol("resumeThread");
-	tr->strip = code_symbol("raiseAsync");
+	tr->strip[0] = code_symbol("raiseAsync");
+	tr->strip[1] = code_symbol("raiseExceptionHelper");
 	if (!tr->suspend || !tr->resume)
 		errx(1, "GHC's run-time system has no symbols");
 	nr = c_stack(t, dwfl, frames, MAX_C_FRAMES);
