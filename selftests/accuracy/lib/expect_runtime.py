@@ -249,13 +249,16 @@ def sparks():
 
 def signals():
     # The handlers run on top of what they interrupt; between the two is code of
-    # the C library, and so it is where a signal waits to be let in.
+    # the C library, and so it is where a signal waits to be let in. The linker's
+    # stubs are named like what stands in front of them.
     libc = '[libc.so.6]'
+    stub = '_init'
     paths = [['onSignal'], ROOT + ['sends'], ROOT + DONE]
     for way in (['onSignal', 'outer', 'inner'], ROOT + ['outer', 'inner']):
         paths += working(way)
         for at in (way, way + ['work'], way + ['work', 'fixture_rounds'],
                    way + ['spin'], way + ['c_let_in'],
+                   way + ['c_let_in', stub],
                    way + ['c_let_in', libc], way + ['c_let_in', libc, libc]):
             for handler in ('on_timer', 'on_own_stack'):
                 paths.append(at + [libc, handler, 'c_spin'])
