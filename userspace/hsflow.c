@@ -522,7 +522,7 @@ static s32 stack_arguments(struct sp_flow *f, const struct hsu_entry *entry)
 static void enter(struct sp_flow *f, struct hsu_entry *entry)
 {
 	s32 args;
-	u32 nr;
+	u32 nr = 0;
 
 	f->flow.bad |= !hsu_unknowns_reset(&f->unknowns);
 	hsu_hs_states_reset(&f->states);
@@ -539,7 +539,9 @@ static void enter(struct sp_flow *f, struct hsu_entry *entry)
 	f->thunk = !entry->function;
 	if (entry->fixed)
 		enter_at(f, entry->addr, HSU_ZERO, entry->off / 8);
-	else if ((nr = add_unknown(f, entry)))
+	else
+		nr = add_unknown(f, entry);
+	if (nr)
 		enter_at(f, entry->addr, nr, entry->off / 8);
 	f->thunk = false;
 }

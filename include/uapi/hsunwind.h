@@ -61,7 +61,7 @@
 #define HSUNWIND_RULE_HS	7	/* Haskell code, distance not known */
 #define HSUNWIND_RULE_HS_END	8	/* Haskell code below the last frame */
 #define HSUNWIND_RULE_CLONE	9	/* as CFA, but no caller if rax is 0 */
-#define HSUNWIND_RULE_HS_SCAN	10	/* first at or above rbp + cfa_off + arg * cfa_reg */
+#define HSUNWIND_RULE_HS_SCAN	10	/* first from rbp + cfa_off + arg * cfa_reg */
 #define HSUNWIND_RULE_RA_REG	11	/* as CFA; return address in register arg */
 #define HSUNWIND_RULE_HS_SAVED	12	/* return address at saved Sp + cfa_off */
 #define HSUNWIND_RULE_NR	13

@@ -134,11 +134,14 @@ static int saved_frame(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 
 	w->tso = 0;
 	if (!hsu_safe_call_sp(w, ghc, true, &sp, &running)) {
-		if (rule->cls == HSUNWIND_CLASS_HS || !w->tso)
+		if ((w->task_found || w->exact) &&
+		    (rule->cls == HSUNWIND_CLASS_HS || !w->tso))
 			return HSUNWIND_STOP_NO_CALLER;
 		/*
 		 * raiseExceptionHelper() has left the chunk of the thread that
-		 * it works for, where all frames still are.
+		 * it works for, where all frames still are. Or the run-time
+		 * system keeps no Task where it can be found, as that for
+		 * debugging does: rbp is right if the stack has not moved.
 		 */
 		sp = w->regs[HSU_RBP];
 		running = false;

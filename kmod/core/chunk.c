@@ -6,6 +6,7 @@
 
 #define MAX_MOVED_WORDS	512	/* of a chunk that is moved: large ones stay */
 #define BATCH_WORDS	32
+#define UNDERFLOW_BYTES	16	/* of an underflow frame, in profiled code too */
 
 static bool has_type(struct hsu_walk *w, u64 info, u32 type)
 {
@@ -65,7 +66,7 @@ static bool is_complete(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		return false;
 	return (hsu_read(w, chunk->end - ghc->header, &info, 8) &&
 		has_type(w, info, HSU_STOP_FRAME)) ||
-	       (hsu_read(w, chunk->end - ghc->header - 8, &info, 8) &&
+	       (hsu_read(w, chunk->end - UNDERFLOW_BYTES, &info, 8) &&
 		has_type(w, info, HSU_UNDERFLOW_FRAME));
 }
 

@@ -19,7 +19,7 @@
  */
 #include "hsu_walk.h"
 
-#define MAX_FRAMES	1024	/* looked at; a deeper stack is not told */
+#define MAX_FRAMES	1024	/* looked at */
 
 /* Do two frames have the same words? */
 static bool same_frames(struct hsu_walk *w, u64 a, u64 b, u32 words)
@@ -108,6 +108,7 @@ static bool seen_before(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 
 bool hsu_not_moving(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 sp)
 {
+	bool updates = false;
 	bool twice = false;
 	struct hsu_frame f;
 	u64 addr = sp;
@@ -120,12 +121,14 @@ bool hsu_not_moving(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 sp)
 		if (hsu_frame_at(w, ghc, addr, &f) != HSU_GO) {
 			if (!hsu_skip_gap(w, ghc, &addr))
 				return false;
+			updates = true;
 			continue;
 		}
 		if (!f.words)
 			return true;
 		twice = twice || seen_before(w, ghc, addr, &f, kept);
 		if (f.type == HSU_UPDATE_FRAME) {
+			updates = true;
 			if (twice)
 				return false;
 			if (is_kept(w, ghc, addr))
@@ -133,5 +136,6 @@ bool hsu_not_moving(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 sp)
 		}
 		addr += f.words * 8ull;
 	}
-	return false;
+	/* A long way without anything that can be removed. */
+	return !updates;
 }

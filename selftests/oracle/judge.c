@@ -14,7 +14,7 @@
 #define SHOWN_PLACES	25
 #define SHOWN_FRAMES	6	/* around the first difference */
 
-enum verdict { EXACT, SHORTER, WRONG, VERDICT_NR };
+enum verdict { IS_EXACT, IS_SHORTER, IS_WRONG, VERDICT_NR };
 
 static const char *const source_name[] = { "as-is", "stripped" };
 static const char *const verdict_name[] = { "exact", "shorter", "wrong" };
@@ -205,7 +205,7 @@ static void note_place(struct judge *j, enum source s, enum verdict v,
 	p->stop = stop;
 	p->state = state;
 	p->count = 1;
-	if (v == EXACT)
+	if (v == IS_EXACT)
 		same = 0;
 	describe(j, j->found[s], j->nr_found[s], same, found, sizeof(found));
 	describe(j, NULL, n, same, truth, sizeof(truth));
@@ -226,10 +226,10 @@ static enum verdict judge_walk(struct judge *j, enum source s, size_t n,
 		if (j->truth[*same].ra != j->found[s][*same])
 			break;
 	if (*same == found && *stop != HSUNWIND_STOP_COMPLETE)
-		return SHORTER;
+		return IS_SHORTER;
 	if (*same == n && *same == found && default_is_right(j, s, n))
-		return EXACT;
-	return WRONG;
+		return IS_EXACT;
+	return IS_WRONG;
 }
 
 void judge_step(struct judge *j, const struct truth *truth)
@@ -244,13 +244,13 @@ void judge_step(struct judge *j, const struct truth *truth)
 	for (s = 0; s < j->nr_sources; s++) {
 		v = judge_walk(j, s, n, &stop, &same, &scanned);
 		/* Another thread may move the stack between two reads. */
-		if (v != EXACT) {
+		if (v != IS_EXACT) {
 			tracee_forget(j->t);
 			v = judge_walk(j, s, n, &stop, &same, &scanned);
 		}
 		j->scanned[s] += scanned;
 		j->count[s][state][v]++;
-		if (v != EXACT || (j->list_scanned && scanned))
+		if (v != IS_EXACT || (j->list_scanned && scanned))
 			note_place(j, s, v, stop, state, n, same);
 	}
 	if (j->nr_sources == SOURCE_NR &&
@@ -265,10 +265,10 @@ double judge_share(const struct judge *j, enum source s, unsigned long *wrong)
 
 	*wrong = 0;
 	for (st = 0; st < STATE_NR; st++) {
-		exact += j->count[s][st][EXACT];
-		*wrong += j->count[s][st][WRONG];
-		all += j->count[s][st][EXACT] + j->count[s][st][SHORTER] +
-			j->count[s][st][WRONG];
+		exact += j->count[s][st][IS_EXACT];
+		*wrong += j->count[s][st][IS_WRONG];
+		all += j->count[s][st][IS_EXACT] + j->count[s][st][IS_SHORTER] +
+			j->count[s][st][IS_WRONG];
 	}
 	return all ? 100.0 * exact / all : 0;
 }
@@ -286,12 +286,12 @@ static void report_states(const struct judge *j, enum source s)
 
 	for (st = 0; st < STATE_NR; st++) {
 		const unsigned long *c = j->count[s][st];
-		unsigned long all = c[EXACT] + c[SHORTER] + c[WRONG];
+		unsigned long all = c[IS_EXACT] + c[IS_SHORTER] + c[IS_WRONG];
 
 		if (all)
 			printf("# %-8s %9lu %8.3f %% exact %6lu shorter %6lu wrong  %s\n",
-			       source_name[s], all, 100.0 * c[EXACT] / all,
-			       c[SHORTER], c[WRONG], state_text[st]);
+			       source_name[s], all, 100.0 * c[IS_EXACT] / all,
+			       c[IS_SHORTER], c[IS_WRONG], state_text[st]);
 	}
 }
 
