@@ -134,17 +134,18 @@ static int saved_frame(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 
 	w->tso = 0;
 	if (!hsu_safe_call_sp(w, ghc, true, &sp, &running)) {
-		if ((w->task_found || w->exact) &&
-		    (rule->cls == HSUNWIND_CLASS_HS || !w->tso))
+		bool called = !w->exact && w->callee_cls == HSUNWIND_CLASS_RTS;
+
+		if (!called && (rule->cls == HSUNWIND_CLASS_HS || !w->tso))
 			return HSUNWIND_STOP_NO_CALLER;
 		/*
 		 * raiseExceptionHelper() has left the chunk of the thread that
-		 * it works for, where all frames still are. Or the run-time
-		 * system keeps no Task where it can be found, as that for
-		 * debugging does: rbp is right if the stack has not moved.
+		 * it works for, where all frames still are. Or suspendThread()
+		 * or resumeThread() has the thread, or the Task, where it cannot
+		 * be found: then rbp is right if the frames there are whole.
 		 */
 		sp = w->regs[HSU_RBP];
-		running = false;
+		running = rule->cls == HSUNWIND_CLASS_HS;
 	}
 	/* Something that is called squeezes the stack: see squeeze.c. */
 	if (running && !w->exact && sp == w->regs[HSU_RBP] &&

@@ -136,7 +136,6 @@ struct hsu_walk {
 	u32 tail;		/* chain length when that plumbing ended */
 	u32 tail_own;		/* frames of the user's own C code since then */
 	u32 nr_incalls;		/* call-in records that belong to inner stacks */
-	bool task_found;	/* at the last safe call that was looked at */
 	bool incall_used;	/* one of them to the stack that is walked */
 	u8 callee_cls;		/* class of the C frame one below */
 	u64 callee[2];		/* rbx and r14 there */

@@ -249,7 +249,6 @@ bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 	u32 i;
 
 	incall = find_incall(w, ghc, saved, &spilled, &by_cap);
-	w->task_found = incall;
 	if (!incall && saved && resumed(w, ghc, &chunk)) {
 		*sp = chunk.sp;
 		*running = true;

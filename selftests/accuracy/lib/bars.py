@@ -13,7 +13,7 @@ SIZES = {
     # samples of chain tests, of the deep chain; stops of twin tests; the least
     # number of samples inside the work; stacks with Haskell frames of
     # completeness tests
-    'full': dict(chain=1000, deep=60, twin=1000, inside=700, haskell=20000),
+    'full': dict(chain=1000, deep=60, twin=1000, inside=500, haskell=20000),
     'quick': dict(chain=300, deep=15, twin=150, inside=150, haskell=500),
 }
 size = dict(SIZES['full'])
