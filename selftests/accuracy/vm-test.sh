@@ -26,7 +26,7 @@ seconds=3
 rate=249
 exact='chain chain-thr chain-dyn chain-pie chain-strip mixed mixed-thr mixed-dyn cmain frames bound-thr integer'
 exact+=' ffi_args ffi_kinds ffi_pointers ffi_cxx ffi_nested ffi_threads-thr'
-exact+=' async-thr stm-thr lazy-strip recursion signals processes-thr'
+exact+=' async-thr stm-thr lazy-strip recursion processes-thr'
 
 say()
 {
