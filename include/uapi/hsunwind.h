@@ -91,7 +91,8 @@
  * @rbx: the same for rbx.
  * @r14: the same for r14.
  * @arg: bytes, see @kind. For %HSUNWIND_RULE_HS_SP and %HSUNWIND_RULE_HS_SAVED:
- *	what has been pushed on the C stack, that is, the distance from rsp to its value in pure Haskell code.
+ *	what has been pushed on the C stack, that is, the distance from rsp to its
+ *	value in pure Haskell code.
  *	For %HSUNWIND_RULE_HS_SCAN: 0 or 8; the register has a number of words.
  *	For %HSUNWIND_RULE_RA_REG: DWARF number (0 to 15) of a register.
  *
