@@ -242,6 +242,7 @@ bool hsu_has_forked(struct hsu_walk *w, const struct hsunwind_ghc *ghc);
 #define HSU_THUNK		15
 #define HSU_AP_STACK		26
 #define HSU_BLACKHOLE		38
+#define HSU_WHITEHOLE		58
 #define HSU_ATOMICALLY_FRAME	55
 #define HSU_CATCH_RETRY_FRAME	56
 #define HSU_CATCH_STM_FRAME	57

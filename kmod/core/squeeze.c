@@ -62,7 +62,9 @@ static bool comes_again(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 
 /*
  * An update frame is removed only after what it updates has become an
- * indirection to what the last one of them updates.
+ * indirection to what the last one of them updates. threadPaused() makes a
+ * WHITEHOLE of a thunk before that is the thread's BLACKHOLE (GHC 9.0.2,
+ * threaded run-time system).
  */
 static bool is_kept(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 u)
 {
@@ -73,7 +75,8 @@ static bool is_kept(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 u)
 	    !hsu_read(w, closure, &info, 8) || info % 8 ||
 	    !hsu_read(w, info - 8, &type, 4))
 		return false;
-	if (type >= HSU_THUNK && type <= HSU_AP_STACK)
+	if ((type >= HSU_THUNK && type <= HSU_AP_STACK) ||
+	    type == HSU_WHITEHOLE)
 		return true;
 	return type == HSU_BLACKHOLE && w->tso &&
 	       hsu_read(w, closure + ghc->header, &to, 8) && to == w->tso;
