@@ -89,7 +89,8 @@ enum hsu_kind {
 };
 
 #define HSU_BLOCK_WORDS		32	/* of the Haskell stack, read at a time */
-#define HSU_SQUEEZE_FRAMES	128	/* compared where one may be squeezed */
+#define HSU_SEEN_SETS	32	/* of frames of a stack that may be squeezed */
+#define HSU_SEEN_WAYS	4	/* of them in each */
 #define HSU_MAX_STEPS		(1u << 20)	/* physical frames per walk */
 
 /**
@@ -143,11 +144,10 @@ struct hsu_walk {
 	u64 tso;		/* is suspended; that thread */
 	u64 stackobj;		/* and its topmost chunk */
 	u64 squeezed;		/* Sp of a stack that may have gaps, 0: none */
-	struct {
+	struct hsu_seen {
+		u64 hash;
 		u64 addr;
-		u64 ra;
-	} seen[HSU_SQUEEZE_FRAMES];	/* frames of that stack */
-	u32 nr_seen;
+	} seen[HSU_SEEN_SETS][HSU_SEEN_WAYS];	/* frames of that stack */
 	u64 block_addr;		/* of @block, 0: empty */
 	u32 block_words;
 	u64 block[HSU_BLOCK_WORDS];

@@ -14,26 +14,33 @@
  * frame that is below an update frame is there twice is not being moved.
  *
  * Recursion has frames twice too. But an update frame that has not been removed
- * is moved with what is below it: if it lies between two equal frames, and does not
- * come again at their distance, it tells that they are different ones.
+ * is moved with what is below it: equal frames that it lies between are different
+ * ones as long as it does not come again itself.
  */
 #include "hsu_walk.h"
 
-#define MAX_FRAMES	1024	/* looked at */
+#define HASHED_WORDS	8	/* read at once */
+#define MAX_WORDS	64	/* of a frame that are compared */
 
-/* Do two frames have the same words? */
-static bool same_frames(struct hsu_walk *w, u64 a, u64 b, u32 words)
+/* A number for the contents of a frame, 0: cannot be read. */
+static u64 frame_hash(struct hsu_walk *w, u64 addr, u64 words)
 {
-	u64 x, y;
-	u32 i;
+	u64 x[HASHED_WORDS];
+	u64 hash = words;
+	u64 i, j, n;
 
-	for (i = 1; i < words; i++)
-		if (!hsu_read(w, a + i * 8, &x, 8) ||
-		    !hsu_read(w, b + i * 8, &y, 8))
-			return true;
-		else if (x != y)
-			return false;
-	return true;
+	if (words > MAX_WORDS)
+		words = MAX_WORDS;
+	for (i = 0; i < words; i += n) {
+		n = words - i < HASHED_WORDS ? words - i : HASHED_WORDS;
+		if (!hsu_read(w, addr + i * 8, x, n * 8))
+			return 0;
+		for (j = 0; j < n; j++) {
+			hash = (hash ^ x[j]) * 0x9e3779b97f4a7c15ull;
+			hash ^= hash >> 32;
+		}
+	}
+	return hash ? hash : 1;
 }
 
 bool hsu_skip_gap(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 *addr)
@@ -48,16 +55,6 @@ bool hsu_skip_gap(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 *addr)
 		return false;
 	*addr += bytes;
 	return true;
-}
-
-/* Is the update frame at @u one that comes again so many bytes above? */
-static bool comes_again(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-			u64 u, u64 distance)
-{
-	u64 x, y;
-
-	return hsu_read(w, u + ghc->header, &x, 8) &&
-	       hsu_read(w, u + distance + ghc->header, &y, 8) && x == y;
 }
 
 /*
@@ -83,29 +80,25 @@ static bool is_kept(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 u)
 }
 
 /*
- * Has the same frame been seen further down? Notes it for the next ones. Frames
- * that have so many others in between are not compared.
+ * Has the same frame been seen further down, but not below @kept? Notes it for the
+ * next ones. Of the frames with much else in between some are forgotten.
  */
-static bool seen_before(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-			u64 addr, const struct hsu_frame *f, u64 kept)
+static bool seen_before(struct hsu_walk *w, u64 addr, const struct hsu_frame *f,
+			u64 kept)
 {
-	u32 nr = w->nr_seen;
+	u64 hash = frame_hash(w, addr, f->words);
+	struct hsu_seen *set = w->seen[hash % HSU_SEEN_SETS];
 	u32 i;
 
-	if (nr > HSU_SQUEEZE_FRAMES)
-		nr = HSU_SQUEEZE_FRAMES;
-	for (i = 0; i < nr; i++) {
-		u64 below = w->seen[i].addr;
-
-		if (w->seen[i].ra == f->ra &&
-		    same_frames(w, below, addr, f->words) &&
-		    (f->type == HSU_UPDATE_FRAME || kept < below ||
-		     comes_again(w, ghc, kept, addr - below)))
+	if (!hash)
+		return true;
+	for (i = 0; i < HSU_SEEN_WAYS; i++)
+		if (set[i].hash == hash && set[i].addr >= kept)
 			return true;
-	}
-	i = w->nr_seen++ % HSU_SQUEEZE_FRAMES;
-	w->seen[i].ra = f->ra;
-	w->seen[i].addr = addr;
+	for (i = HSU_SEEN_WAYS - 1; i > 0; i--)
+		set[i] = set[i - 1];
+	set[0].hash = hash;
+	set[0].addr = addr;
 	return false;
 }
 
@@ -119,8 +112,9 @@ bool hsu_not_moving(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 sp)
 	u32 i;
 
 	w->squeezed = sp;
-	w->nr_seen = 0;
-	for (i = 0; i < MAX_FRAMES; i++) {
+	memset(w->seen, 0, sizeof(w->seen));
+	/* What is above the last frame that will be walked does not matter. */
+	for (i = w->steps; i < w->max_steps; i++) {
 		if (hsu_frame_at(w, ghc, addr, &f) != HSU_GO) {
 			if (!hsu_skip_gap(w, ghc, &addr))
 				return false;
@@ -129,16 +123,17 @@ bool hsu_not_moving(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 sp)
 		}
 		if (!f.words)
 			return true;
-		twice = twice || seen_before(w, ghc, addr, &f, kept);
 		if (f.type == HSU_UPDATE_FRAME) {
 			updates = true;
-			if (twice)
+			if (twice || seen_before(w, addr, &f, 0))
 				return false;
 			if (is_kept(w, ghc, addr))
 				kept = addr;
+		} else {
+			twice = twice || seen_before(w, addr, &f, kept);
 		}
 		addr += f.words * 8ull;
 	}
-	/* A long way without anything that can be removed. */
-	return !updates;
+	/* A long way, and nothing is there twice or nothing can be removed. */
+	return !twice || !updates;
 }
