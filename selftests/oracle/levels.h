@@ -24,7 +24,7 @@ struct frame {
  * @interrupted: the instruction that a signal came at.
  * @suspended: this Haskell stack's thread is in a safe call.
  * @stripped: frames are being taken off this Haskell stack by C code.
- * @tso: its thread, if so.
+ * @tso: its thread, while it calls C.
  * @frames: of a Haskell stack: those that wait, outermost first.
  * @nr: their number.
  * @cap: room for so many.

@@ -264,8 +264,12 @@ static void call(struct truth *tr, const struct code *c)
 {
 	struct level *l;
 
-	if (top(tr)->kind == LEVEL_HASKELL)
+	l = top(tr);
+	if (l->kind == LEVEL_HASKELL) {
 		tr->just_resumed = false;
+		if (!tracee_word(tr->t, tr->t->regs.r13 + REG_TSO, &l->tso))
+			l->tso = 0;
+	}
 	l = push_level(tr, LEVEL_C);
 	l->slot = tr->t->regs.rsp;
 	l->ra = c->addr + c->insn.length;
@@ -295,16 +299,17 @@ static void signal_came(struct truth *tr, u64 interrupted)
 		doubt(tr, interrupted, "a signal without a frame");
 }
 
-/* C code is called that takes frames off the running thread's stack. */
+/*
+ * C code is called that takes frames off a thread's stack, its second argument.
+ * It may be another thread's.
+ */
 static void strips(struct truth *tr)
 {
 	struct level *l = truth_haskell_below(tr);
 	u64 ip = tr->t->regs.rip;
 
-	if (!l || (ip != tr->strip[0] && ip != tr->strip[1]) || !ip ||
-	    l->stripped)
-		return;
-	l->stripped = tracee_word(tr->t, tr->t->regs.r13 + REG_TSO, &l->tso);
+	if (l && ip && (ip == tr->strip[0] || ip == tr->strip[1]))
+		l->stripped = l->stripped || l->tso == tr->t->regs.rsi;
 }
 
 bool truth_step(struct truth *tr, const struct user_regs_struct *before)
