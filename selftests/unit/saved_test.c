@@ -5,6 +5,8 @@
  */
 #include "core_fixture.h"
 
+#include "hsu_walk.h"
+
 #define REG		(WORLD_HEAP + 0x218)	/* BaseReg, in a Capability */
 #define TASK		(WORLD_HEAP + 0x100)
 #define INCALL		(WORLD_HEAP + 0x180)
@@ -15,6 +17,8 @@
 #define OTHER_TASK	(WORLD_HEAP + 0xe00)
 #define OTHER_INCALL	(WORLD_HEAP + 0xe80)
 #define STALE		(WORLD_HEAP + 0x9000)
+#define CLOSURE		(WORLD_HEAP + 0xf80)	/* what an update frame updates */
+#define CLOSURE_INFO	(WORLD_HEAP + 0xfc0)
 
 static void task(struct world *world, __u64 at, __u64 reg, __u64 incall)
 {
@@ -146,6 +150,63 @@ TEST_F(core, stack_whose_frames_are_being_moved_is_not_walked)
 	PUSH(SP, RET_3, 7, 7, RET_1, RET_1, STOP_FRAME);
 	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
 	EXPECT_EQ(5, self->w->n);
+}
+
+TEST_F(core, update_frame_that_stays_tells_equal_frames_apart)
+{
+	static const struct {
+		__u64 type, owner;
+		enum hsunwind_stop stop;
+	} closures[] = {
+		{ HSU_THUNK, 0, HSUNWIND_STOP_COMPLETE },
+		{ HSU_WHITEHOLE, 0, HSUNWIND_STOP_COMPLETE },
+		{ HSU_BLACKHOLE, TSO, HSUNWIND_STOP_COMPLETE },
+		{ HSU_BLACKHOLE, STALE, HSUNWIND_STOP_BAD_FRAME },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(closures); i++) {
+		start_in_c(self->world, SP, REG);
+		PUSH(SP, RET_3, 7, 7, RET_1, UPDATE_FRAME, CLOSURE,
+		     UPDATE_FRAME, 9, RET_3, 7, 7, RET_1, UPDATE_FRAME, 10,
+		     STOP_FRAME);
+		world_poke(self->world, CLOSURE, CLOSURE_INFO);
+		world_poke(self->world, CLOSURE + 8, closures[i].owner);
+		world_poke(self->world, CLOSURE_INFO - 8, closures[i].type);
+		EXPECT_EQ(closures[i].stop, world_walk(self->world)) {
+			TH_LOG("closure type %llu",
+			       (unsigned long long)closures[i].type);
+		}
+	}
+	/* Unless it has been moved with them. */
+	start_in_c(self->world, SP, REG);
+	PUSH(SP, RET_1, UPDATE_FRAME, CLOSURE, RET_1, UPDATE_FRAME, CLOSURE,
+	     STOP_FRAME);
+	world_poke(self->world, CLOSURE_INFO - 8, HSU_THUNK);
+	EXPECT_EQ(HSUNWIND_STOP_BAD_FRAME, world_walk(self->world));
+}
+
+TEST_F(core, deep_stack_that_may_be_squeezed)
+{
+	const __u64 deep = STACK + 24 + 0x18;
+	const int nr = 100;
+	int i;
+
+	/* As far as the walk may go, and not only so far, it is checked. */
+	start_in_c(self->world, deep, REG);
+	put_chunk(self->world, STACK, deep);
+	PUSH(deep, RET_3, 7, 7);
+	for (i = 0; i < nr; i++)
+		PUSH(deep + 24 + i * 8, RET_1);
+	PUSH(deep + 24 + nr * 8, UPDATE_FRAME, 8, STOP_FRAME);
+	self->w->max_steps = nr / 2;
+	EXPECT_EQ(HSUNWIND_STOP_STEPS, world_walk(self->world));
+	EXPECT_LT(nr / 4, self->w->n);
+	start_in_c(self->world, deep, REG);
+	put_chunk(self->world, STACK, deep);
+	self->w->max_steps = 2 * nr;
+	EXPECT_EQ(HSUNWIND_STOP_BAD_FRAME, world_walk(self->world));
+	EXPECT_EQ(3, self->w->n);
 }
 
 TEST_F(core, thread_that_returns_to_the_scheduler_is_squeezed)
