@@ -6,6 +6,7 @@
 
 #define MAX_MOVED_WORDS	512	/* of a chunk that is moved: large ones stay */
 #define BATCH_WORDS	32
+#define MAX_LINKS	64	/* from the header of an object to its info table */
 #define UNDERFLOW_BYTES	16	/* of an underflow frame, in profiled code too */
 
 static bool has_type(struct hsu_walk *w, u64 info, u32 type)
@@ -18,20 +19,35 @@ static bool has_type(struct hsu_walk *w, u64 info, u32 type)
 
 /*
  * While the collector runs, the header of an object that it has copied holds
- * the new address with the lowest bit set. The type is found there; the rest is
- * still good where it was. While the header of a stack is copied, that of the
- * original says that it is locked (rts/sm/Evac.c, copyPart()).
+ * the new address with the lowest bit set. The info table is found there; the rest
+ * is still good where it was. The compacting collector links all fields that point
+ * to an object to its header, marks such links in the two lowest bits, and keeps
+ * the info table at the end (rts/sm/Compact.c).
+ */
+bool hsu_closure_info(struct hsu_walk *w, u64 addr, u64 *info)
+{
+	u32 i;
+
+	for (i = 0; i < MAX_LINKS; i++, addr = *info & ~7ull) {
+		if (addr % 8 || !hsu_read(w, addr, info, 8))
+			return false;
+		if (!(*info & 3))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * While the header of a stack is copied, that of the original says that it is
+ * locked (rts/sm/Evac.c, copyPart()).
  */
 static bool is_closure(struct hsu_walk *w, u64 addr, u32 type)
 {
 	u64 info;
 
-	if (addr % 8 || !hsu_read(w, addr, &info, 8))
-		return false;
-	if (info & 1 && !hsu_read(w, info & ~7ull, &info, 8))
-		return false;
-	return has_type(w, info, type) ||
-	       (type == HSU_STACK && has_type(w, info, HSU_WHITEHOLE));
+	return hsu_closure_info(w, addr, &info) &&
+	       (has_type(w, info, type) ||
+		(type == HSU_STACK && has_type(w, info, HSU_WHITEHOLE)));
 }
 
 static bool read_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,

@@ -9,23 +9,25 @@
  * nothing: right after fork, most of it.
  */
 static bool thread_is_gone(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-			   u64 tso)
+			   u64 tso, bool collects)
 {
 	const struct hsunwind_rule *rule;
 	u16 what_next;
+	bool is_tso;
 	u32 type;
 	u64 info;
 
 	if (!hsu_read(w, tso, &info, 8) ||
 	    !hsu_read(w, tso + ghc->tso_stackobj + 8, &what_next, 2))
 		return false;
-	if (what_next == THREAD_KILLED)
-		return true;
-	if (info & 1 && !hsu_read(w, info & ~7ull, &info, 8))
-		return true;
-	if (hsu_find(w, info, NULL, &rule) == HSUNWIND_STOP_NO_CODE)
-		return true;
-	return hsu_read(w, info - 8, &type, 4) && type != HSU_TSO;
+	is_tso = hsu_closure_info(w, tso, &info) &&
+		 hsu_find(w, info, NULL, &rule) != HSUNWIND_STOP_NO_CODE;
+	if (is_tso) {
+		if (!hsu_read(w, info - 8, &type, 4))
+			return false;
+		is_tso = type == HSU_TSO;
+	}
+	return is_tso ? what_next == THREAD_KILLED : !collects;
 }
 
 /*
@@ -33,18 +35,20 @@ static bool thread_is_gone(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
  * that has made the call is killed, and its memory given to others in time. The
  * innermost record is the scheduler's own then. A thread that is in the middle
  * of suspendThread() or resumeThread() looks the same, save that the threads
- * below it are alive.
+ * below it are alive. So does one that calls the collector, whose record has no
+ * thread of its own; where the compacting collector moves threads, there may be
+ * something else for a while.
  */
 bool hsu_has_forked(struct hsu_walk *w, const struct hsunwind_ghc *ghc)
 {
-	u64 incall, tso;
+	u64 incall, bound, tso;
 
 	if (w->exact || w->nr_incalls || w->callee_cls != HSUNWIND_CLASS_RTS)
 		return false;
 	incall = hsu_find_incall(w, ghc);
-	return incall &&
+	return incall && hsu_read(w, incall, &bound, 8) &&
 	       hsu_read(w, incall + ghc->incall_suspended, &tso, 8) && !tso &&
 	       hsu_read(w, incall + ghc->incall_prev, &incall, 8) && incall &&
 	       hsu_read(w, incall + ghc->incall_suspended, &tso, 8) && tso &&
-	       thread_is_gone(w, ghc, tso);
+	       thread_is_gone(w, ghc, tso, !bound);
 }

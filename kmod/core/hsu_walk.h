@@ -157,6 +157,16 @@ struct hsu_chunk {
 };
 
 /**
+ * hsu_closure_info() - info pointer of an object, also while the collector runs
+ * @w: the walk.
+ * @addr: where the object is, or was.
+ * @info: out: what its header points to. That may be anything.
+ *
+ * Return: false if it cannot be found.
+ */
+bool hsu_closure_info(struct hsu_walk *w, u64 addr, u64 *info);
+
+/**
  * hsu_chunk_at() - read and check a StgStack
  * @w: the walk.
  * @ghc: layout of the run-time system.

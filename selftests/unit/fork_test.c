@@ -11,6 +11,7 @@
 #define OUTER_INCALL	(WORLD_HEAP + 0x280)
 #define TSO		(WORLD_HEAP + 0x300)
 #define WHAT_NEXT	(TSO + 0x20)
+#define CHILD		(WORLD_HEAP + 0x800)	/* a thread of the scheduler */
 #define STACK		(WORLD_HEAP + 0x4000)
 #define STOP_FRAME	CODE(AT_CMM + 0x80)
 #define STACK_INFO	CODE(AT_CMM + 0x100)
@@ -63,14 +64,15 @@ TEST_F(fork, action_of_the_child)
 	EXPECT_EQ(FRAME, self->world->out[1]);
 }
 
-/* The scheduler runs; the thread below is in this state. */
+/* The scheduler runs a thread; the one below is in this state. */
 static enum hsunwind_stop walk_scheduler(struct world *world, __u64 info,
-					 __u64 what_next)
+					 __u64 what_next, __u64 thread)
 {
 	struct hsu_walk *w = &world->w;
 
 	world_poke(world, C_SP - 8, CALL);
 	world_poke(world, TASK + 0x78, INCALL);
+	world_poke(world, INCALL, thread);
 	world_poke(world, INCALL + 0x28, TASK);
 	world_poke(world, INCALL + 0x30, OUTER_INCALL);
 	world_poke(world, OUTER_INCALL + 8, TSO);
@@ -92,7 +94,7 @@ TEST_F(fork, thread_below_the_scheduler_is_alive)
 {
 	/* No fork: a call of resumeThread(), for one. */
 	ASSERT_EQ(HSUNWIND_STOP_COMPLETE,
-		  walk_scheduler(self->world, TSO_INFO, RUN_GHC));
+		  walk_scheduler(self->world, TSO_INFO, RUN_GHC, CHILD));
 	ASSERT_EQ(3, self->w->n);
 	EXPECT_EQ(CALL, self->world->out[1]);
 	EXPECT_EQ(FRAME, self->world->out[2]);
@@ -101,7 +103,7 @@ TEST_F(fork, thread_below_the_scheduler_is_alive)
 TEST_F(fork, thread_below_the_scheduler_is_killed)
 {
 	ASSERT_EQ(HSUNWIND_STOP_COMPLETE,
-		  walk_scheduler(self->world, TSO_INFO, KILLED));
+		  walk_scheduler(self->world, TSO_INFO, KILLED, CHILD));
 	ASSERT_EQ(1, self->w->n);
 	EXPECT_EQ(CODE(AT_SCHEDULE), self->world->out[0]);
 }
@@ -109,13 +111,35 @@ TEST_F(fork, thread_below_the_scheduler_is_killed)
 TEST_F(fork, thread_below_the_scheduler_is_gone)
 {
 	ASSERT_EQ(HSUNWIND_STOP_COMPLETE,
-		  walk_scheduler(self->world, FRAME, RUN_GHC));
+		  walk_scheduler(self->world, FRAME, RUN_GHC, CHILD));
 	ASSERT_EQ(1, self->w->n);
 	EXPECT_EQ(CODE(AT_SCHEDULE), self->world->out[0]);
-	ASSERT_EQ(HSUNWIND_STOP_COMPLETE, walk_scheduler(self->world, 1, 0));
+	ASSERT_EQ(HSUNWIND_STOP_COMPLETE,
+		  walk_scheduler(self->world, 1, 0, CHILD));
 	ASSERT_EQ(1, self->w->n);
-	ASSERT_EQ(HSUNWIND_STOP_COMPLETE, walk_scheduler(self->world, 7, 0));
+	ASSERT_EQ(HSUNWIND_STOP_COMPLETE,
+		  walk_scheduler(self->world, 7, 0, CHILD));
 	ASSERT_EQ(1, self->w->n);
+}
+
+TEST_F(fork, thread_below_the_collector_is_alive)
+{
+	const __u64 links[] = { TSO + 0x400, TSO + 0x440 };
+
+	/* No fork: performGC(), whose record has no thread. */
+	ASSERT_EQ(HSUNWIND_STOP_COMPLETE,
+		  walk_scheduler(self->world, TSO_INFO, RUN_GHC, 0));
+	EXPECT_EQ(3, self->w->n);
+	/* The compacting collector has put the info pointer two links away, */
+	world_poke(self->world, links[0], links[1] | 2);
+	world_poke(self->world, links[1], TSO_INFO);
+	ASSERT_EQ(HSUNWIND_STOP_COMPLETE,
+		  walk_scheduler(self->world, links[0] | 1, RUN_GHC, 0));
+	EXPECT_EQ(3, self->w->n);
+	/* or has something else there for a while. */
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE,
+		  walk_scheduler(self->world, FRAME, RUN_GHC, 0));
+	EXPECT_EQ(3, self->w->n);
 }
 
 TEST_HARNESS_MAIN

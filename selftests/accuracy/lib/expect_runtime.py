@@ -282,6 +282,9 @@ LIBRARY_CODE = re.compile(r'\?|base_|stg_|ZCMain_|main$')
 
 def explained(names):
     """What a sample without any function of the program is doing, or None."""
+    # The timer's signal may come anywhere.
+    if names[-1] == 'handle_tick':
+        names = names[:-1]
     if all(name.startswith('[') for name in names):
         return 'an OS thread or program that begins or ends'
     if names[0] == '_start':
