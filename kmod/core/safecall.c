@@ -109,6 +109,7 @@ static u64 find_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 	};
 	u64 words[SPILL_BATCH];
 	u64 incall;
+	bool below;
 	u32 i;
 
 	*spilled = false;
@@ -136,11 +137,17 @@ static u64 find_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		incall = incall_among(w, ghc, result, ARRAY_SIZE(result), true);
 	if (incall || !saved)
 		return incall;
+	/* Those two themselves, if they keep everything in their frames. */
+	below = !w->exact &&
+		hsu_read(w, w->regs[HSU_RSP] - 8 - sizeof(words), words,
+			 sizeof(words));
+	if (below && w->callee_cls == HSUNWIND_CLASS_RTS)
+		incall = incall_among(w, ghc, words, SPILL_BATCH, false);
+	if (incall)
+		return incall;
 	*by_cap = true;
 	incall = incall_among(w, ghc, base, ARRAY_SIZE(base), true);
-	if (incall || w->exact ||
-	    !hsu_read(w, w->regs[HSU_RSP] - 8 - sizeof(words), words,
-		      sizeof(words)))
+	if (incall || !below)
 		return incall;
 	return incall_among(w, ghc, words, SPILL_BATCH, true);
 }
