@@ -278,9 +278,13 @@ bool hsu_safe_call_sp(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 			continue;
 		found = tso ? suspended_chunk(w, ghc, incall, &chunk) :
 			current_chunk(w, ghc, incall, &chunk);
-		/* In a linkage table, perhaps, on the way to suspendThread(). */
+		/*
+		 * In a linkage table, perhaps, on the way to suspendThread():
+		 * Sp has just been saved. Else the record is the scheduler's,
+		 * which runs none of its threads now.
+		 */
 		if (!tso && !w->exact && w->callee_cls != HSUNWIND_CLASS_RTS &&
-		    (!found || !has_sp(w, &chunk)))
+		    (!found || chunk.sp != w->regs[HSU_RBP]))
 			continue;
 		if (!found)
 			return false;
