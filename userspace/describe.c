@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "image_ranges.h"
 #include "json.h"
 #include "show.h"
 
@@ -85,37 +86,6 @@ static const struct hsunwind_rule *row_rule(const struct view *v, u32 row)
 	return &v->rules[v->ids[row]];
 }
 
-/*
- * Calls @fn for each contiguous range of one class; what has no rule between
- * two ranges of it does not count as an end.
- */
-static void each_range(const struct view *v, u8 cls,
-		       void (*fn)(void *ctx, u64 start, u64 end), void *ctx)
-{
-	u64 start = 0, end = 0;
-	bool open = false;
-	u32 i;
-
-	for (i = 0; i + 1 < v->h->nr_rows; i++) {
-		const struct hsunwind_rule *r = row_rule(v, i);
-
-		if (r->kind == HSUNWIND_RULE_NONE)
-			continue;
-		if (r->cls != cls) {
-			if (open)
-				fn(ctx, start, end);
-			open = false;
-			continue;
-		}
-		if (!open)
-			start = v->h->base + v->pcs[i];
-		open = true;
-		end = v->h->base + v->pcs[i + 1];
-	}
-	if (open)
-		fn(ctx, start, end);
-}
-
 struct print_ctx {
 	unsigned int nr;
 	unsigned int max;
@@ -194,7 +164,7 @@ static void file_json(const struct hsu_file *file)
 		hsu_json_open(class_names[i], '{');
 		hsu_json_number("bytes", info->class_bytes[i]);
 		hsu_json_open("ranges", '[');
-		each_range(&v, (u8)i, json_range, NULL);
+		hsu_image_ranges(&file->built, (u8)i, json_range, NULL);
 		hsu_json_close(']');
 		hsu_json_close('}');
 	}
@@ -230,8 +200,7 @@ static const char *kind_text(const struct hsu_file *file)
 	return "program";
 }
 
-static void text_classes(const struct hsu_file *file, const struct view *v,
-			 bool verbose)
+static void text_classes(const struct hsu_file *file, bool verbose)
 {
 	const struct hsu_build_info *info = &file->built.info;
 	char buf[16];
@@ -244,7 +213,7 @@ static void text_classes(const struct hsu_file *file, const struct view *v,
 			continue;
 		printf("\t%-12s %10s", class_names[i],
 		       hsu_show_bytes(info->class_bytes[i], buf));
-		each_range(v, (u8)i, print_range, &p);
+		hsu_image_ranges(&file->built, (u8)i, print_range, &p);
 		if (p.nr > p.max)
 			printf("  and %u more, see -v", p.nr - p.max);
 		putchar('\n');
@@ -308,7 +277,7 @@ static void file_text(const struct hsu_file *file, bool verbose)
 	if (v.h->has_stgrun)
 		text_stgrun(&v);
 	printf("  code\n");
-	text_classes(file, &v, verbose);
+	text_classes(file, verbose);
 }
 
 void hsu_show_file(const struct hsu_file *file, const struct hsu_show *how)

@@ -230,7 +230,7 @@ static int cmp_unit(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static bool made_by_ghc(Dwarf_Die *cu)
+bool hsu_dwarf_made_by_ghc(Dwarf_Die *cu)
 {
 	Dwarf_Attribute attr;
 	const char *producer;
@@ -255,7 +255,7 @@ struct hsu_unit *hsu_dwarf_ghc_units(struct hsu_elf *elf, size_t *nr)
 	if (!dw)
 		return NULL;
 	while (dwarf_get_units(dw, cu, &cu, NULL, NULL, &die, NULL) == 0) {
-		if (!made_by_ghc(&die))
+		if (!hsu_dwarf_made_by_ghc(&die))
 			continue;
 		off = 0;
 		while ((off = dwarf_ranges(&die, off, &base, &start, &end)) > 0) {

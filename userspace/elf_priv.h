@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What elffile.c, elf_info.c and dwarf.c share: the only files that include
- * headers of elfutils.
+ * What elffile.c, elf_info.c, elf_symtab.c, dwarf.c and dwarf_procs.c share: the
+ * only files that include headers of elfutils.
  */
 #ifndef HSU_ELF_PRIV_H
 #define HSU_ELF_PRIV_H
 
+#include <elfutils/libdw.h>
 #include <libelf.h>
 
 #include "elffile.h"
@@ -52,6 +53,9 @@ struct hsu_elf *hsu_elf_open_flags(int fd, const void *mem, size_t len,
 /* Reads by file offset; returns the number of bytes. */
 size_t hsu_elf_pread(const struct hsu_elf *elf, u64 offset, void *buf,
 		     size_t len);
+
+/* Is a compilation unit GHC's? */
+bool hsu_dwarf_made_by_ghc(Dwarf_Die *cu);
 
 /* Fills in what comes from the dynamic section. */
 void hsu_elf_read_dynamic(struct hsu_elf *elf);

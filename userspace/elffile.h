@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reading of ELF files. elffile.c, elf_info.c and dwarf.c are the only files
- * that include headers of elfutils.
+ * Reading of ELF files. elf*.c and dwarf*.c are the only files that include
+ * headers of elfutils.
  */
 #ifndef HSU_ELFFILE_H
 #define HSU_ELFFILE_H

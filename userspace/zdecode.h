@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * From GHC's symbols back to the names of the source.
+ */
+#ifndef HSU_ZDECODE_H
+#define HSU_ZDECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define HSU_MAX_NAME	2048	/* bytes of a readable name, with its 0 */
+
+/**
+ * hsu_zdecode() - undo GHC's z-encoding
+ * @text: what to decode.
+ * @len: its length in bytes.
+ * @out: the decoded text, ends with a 0.
+ * @cap: room in @out.
+ *
+ * Return: length of the decoded text; 0 if @text is empty or malformed, or if
+ * there is no room for the result.
+ */
+size_t hsu_zdecode(const char *text, size_t len, char *out, size_t cap);
+
+/**
+ * hsu_name_of_symbol() - readable name of a symbol of Haskell code
+ * @symbol: package_Module_name_suffix as GHC writes it, the package may be
+ *	missing.
+ * @out: Module.name, or @symbol as it is if that is no such symbol.
+ * @cap: room in @out.
+ *
+ * Only for symbols of code that GHC has made: C's may look the same.
+ *
+ * Return: length of the Module in @out; 0 if @symbol was copied.
+ */
+size_t hsu_name_of_symbol(const char *symbol, char *out, size_t cap);
+
+#endif /* HSU_ZDECODE_H */
