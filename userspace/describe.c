@@ -128,6 +128,37 @@ static const char *hex(const u8 *id, unsigned int len, char *out)
 	return out;
 }
 
+static const char *const source_names[HSU_NAME_SOURCES] = {
+	[HSU_NAME_SYMBOL] = "symbol", [HSU_NAME_DEBUG] = "debug",
+	[HSU_NAME_OWNER] = "owner", [HSU_NAME_ADDRESS] = "address",
+};
+
+static void json_symbols(const struct hsu_symbols *s)
+{
+	size_t i;
+
+	if (!s->path[0] && !s->problem[0])
+		return;
+	hsu_json_open("symbols", '{');
+	hsu_json_string("path", s->path);
+	hsu_json_string("problem", s->problem);
+	for (i = 0; i < HSU_NAME_SOURCES; i++)
+		hsu_json_number(source_names[i], s->count[i]);
+	hsu_json_close('}');
+}
+
+static void text_symbols(const struct hsu_symbols *s)
+{
+	if (s->problem[0])
+		printf("  symbols       none: %s\n", s->problem);
+	if (!s->path[0])
+		return;
+	printf("  symbols       %s\n", s->path);
+	printf("\tnames from symbols %lu, debugging information %lu, who refers to it %lu, addresses %lu\n",
+	       s->count[HSU_NAME_SYMBOL], s->count[HSU_NAME_DEBUG],
+	       s->count[HSU_NAME_OWNER], s->count[HSU_NAME_ADDRESS]);
+}
+
 static void file_json(const struct hsu_file *file)
 {
 	const struct hsu_build_info *info = &file->built.info;
@@ -170,6 +201,7 @@ static void file_json(const struct hsu_file *file)
 	}
 	hsu_json_close('}');
 	hsu_json_number("none_bytes", info->none_bytes);
+	json_symbols(&file->symbols);
 	if (v.h->has_stgrun) {
 		const struct hsunwind_rule *r = &v.rules[v.h->stgrun_rule];
 
@@ -278,6 +310,7 @@ static void file_text(const struct hsu_file *file, bool verbose)
 		text_stgrun(&v);
 	printf("  code\n");
 	text_classes(file, verbose);
+	text_symbols(&file->symbols);
 }
 
 void hsu_show_file(const struct hsu_file *file, const struct hsu_show *how)

@@ -50,10 +50,6 @@ struct hsu_elf *hsu_elf_open_flags(int fd, const void *mem, size_t len,
 				   const char *name, bool debug_only,
 				   struct hsu_error *err);
 
-/* Reads by file offset; returns the number of bytes. */
-size_t hsu_elf_pread(const struct hsu_elf *elf, u64 offset, void *buf,
-		     size_t len);
-
 /* Is a compilation unit GHC's? */
 bool hsu_dwarf_made_by_ghc(Dwarf_Die *cu);
 

@@ -109,6 +109,10 @@ bool hsu_elf_data(struct hsu_elf *elf, const struct hsu_section *sec,
  */
 size_t hsu_elf_read(const struct hsu_elf *elf, u64 addr, void *buf, size_t len);
 
+/* Reads by file offset; returns the number of bytes. */
+size_t hsu_elf_pread(const struct hsu_elf *elf, u64 offset, void *buf,
+		     size_t len);
+
 /**
  * hsu_elf_symbols() - code symbols in a range of addresses
  * @elf: the file.

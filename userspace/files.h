@@ -10,6 +10,7 @@
 
 #include "error.h"
 #include "image_build.h"
+#include "symbols.h"
 
 /**
  * struct hsu_file - a file and its image
@@ -20,6 +21,7 @@
  * @program: processes that execute it are to be unwound.
  * @foreign: a program that neither is nor is linked with Haskell code.
  * @built: its image.
+ * @symbols: its symbols for perf.
  */
 struct hsu_file {
 	char *path;
@@ -29,6 +31,7 @@ struct hsu_file {
 	bool program;
 	bool foreign;
 	struct hsu_built built;
+	struct hsu_symbols symbols;
 };
 
 /**

@@ -2,8 +2,6 @@
 /*
  * hsunwind-register: tells the kernel module how to unwind a program.
  */
-#include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,33 +11,8 @@
 #include "device.h"
 #include "files.h"
 #include "json.h"
+#include "options.h"
 #include "show.h"
-
-#ifndef HSUNWIND_VERSION
-#define HSUNWIND_VERSION	"unknown"
-#endif
-
-#define NAME	"hsunwind-register"
-
-#define EXIT_USAGE	2
-
-enum mode {
-	MODE_ADD,
-	MODE_LIST,
-	MODE_STATUS,
-	MODE_REMOVE,
-};
-
-struct options {
-	enum mode mode;
-	bool dry_run;
-	bool no_debug;
-	bool verbose;
-	bool json;
-	const char *remove;
-	int *pids;
-	size_t nr_pids;
-};
 
 static bool quiet;
 
@@ -59,49 +32,6 @@ static int fail(const struct hsu_error *err)
 {
 	say("", err->msg);
 	return EXIT_FAILURE;
-}
-
-static void show_help(FILE *f)
-{
-	fputs("usage: " NAME " [options] PROGRAM...\n"
-	      "       " NAME " [options] -p PID...\n"
-	      "       " NAME " --list | --status | --remove FILE|PID|all\n"
-	      "\n"
-	      "Makes perf record -g show the Haskell stacks of programs made by GHC.\n"
-	      "\n"
-	      "  -p, --pid PID     a running process\n"
-	      "      --dry-run     show what would be registered; needs no module\n"
-	      "      --no-debug    do not use debugging information (.debug_frame)\n"
-	      "      --list        show registered files and processes\n"
-	      "      --status      show counters, and why walks ended\n"
-	      "      --remove WHAT forget a file, a process, or all\n"
-	      "      --json        --list, --status and --dry-run as JSON\n"
-	      "  -v, --verbose     say more\n"
-	      "  -q, --quiet       say nothing but errors\n"
-	      "      --help        show this help\n"
-	      "      --version     show the version\n", f);
-}
-
-static int usage_error(const char *sentence, const char *what)
-{
-	fprintf(stderr, "%s: %s%s; '%s --help' shows how to use it\n", NAME,
-		sentence, what, NAME);
-	return EXIT_USAGE;
-}
-
-static bool parse_pid(const char *text, int *pid)
-{
-	char *end;
-	long v;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	v = strtol(text, &end, 10);
-	if (errno || *end || v < 1 || v > __INT_MAX__)
-		return false;
-	*pid = (int)v;
-	return true;
 }
 
 /*
@@ -195,8 +125,59 @@ static void show_all(const struct hsu_files *files, const struct options *o)
 		hsu_json_close(']');
 }
 
-static int run_add(char **argv, const struct options *o)
+/* Says what was written for whom; returns how many files have symbols. */
+static unsigned int report_symbols(const struct hsu_files *files,
+				   const struct options *o)
 {
+	unsigned int nr = 0;
+	u64 bytes = 0;
+	char buf[16];
+	size_t i;
+
+	for (i = 0; i < files->nr; i++) {
+		const struct hsu_file *f = &files->v[i];
+
+		if (f->symbols.problem[0])
+			warn(f->symbols.problem);
+		if (!f->symbols.path[0])
+			continue;
+		nr++;
+		bytes += f->symbols.bytes;
+		if (!quiet && o->verbose)
+			printf("symbols of %s: %s\n", f->path, f->symbols.path);
+	}
+	if (nr && !quiet)
+		printf("wrote symbols of %u file%s for perf: %s; --remove removes them\n",
+		       nr, nr > 1 ? "s" : "", hsu_show_bytes(bytes, buf));
+	return nr;
+}
+
+/* Without symbols everything else works as well: a warning is enough. */
+static int write_symbols(struct hsu_files *files, const struct options *o)
+{
+	const struct hsu_symbol_options how = {
+		.exact = o->exact_names,
+		.no_debug = o->no_debug,
+		.dry_run = o->dry_run,
+	};
+	struct hsu_error err;
+
+	if (hsu_symbols_write(files, &how, &err)) {
+		if (o->symbols_only)
+			return fail(&err);
+		warn(err.msg);
+		return 0;
+	}
+	if (!o->dry_run && !report_symbols(files, o) && o->symbols_only) {
+		say("", "no symbols have been written");
+		return EXIT_FAILURE;
+	}
+	return 0;
+}
+
+static int run_add(const struct options *o)
+{
+	char **argv = o->args;
 	struct hsu_files files = {
 		.build_flags = o->no_debug ? HSU_BUILD_NO_DEBUG : 0,
 		.warn = warn,
@@ -215,10 +196,12 @@ static int run_add(char **argv, const struct options *o)
 	for (i = 0; i < o->nr_pids && !ret; i++)
 		if (hsu_files_add_process(&files, o->pids[i], &err))
 			ret = fail(&err);
+	if (!ret && !o->dry_run && !o->symbols_only)
+		ret = register_all(&files, o);
+	if (!ret && !o->no_symbols)
+		ret = write_symbols(&files, o);
 	if (!ret && o->dry_run)
 		show_all(&files, o);
-	else if (!ret)
-		ret = register_all(&files, o);
 	hsu_files_free(&files);
 	return ret;
 }
@@ -264,12 +247,39 @@ static int run_remove(int dev, const char *what, struct hsu_error *err)
 	return hsu_device_image_remove(dev, id, what, err);
 }
 
+/* What is removed need not exist any more. */
+static int remove_symbols(const char *what, struct hsu_error *err)
+{
+	bool all = !strcmp(what, "all");
+	char *path = all ? NULL : hsu_find_program(what, err), buf[16];
+	unsigned long files;
+	u64 bytes;
+	int pid, ret;
+
+	if (!all && parse_pid(what, &pid)) {
+		free(path);
+		return 0;
+	}
+	ret = hsu_symbols_remove(all ? NULL : path ? path : what, &files, &bytes,
+				 err);
+	free(path);
+	if (!ret && files && !quiet)
+		printf("removed symbols of %lu file%s: %s\n", files,
+		       files > 1 ? "s" : "", hsu_show_bytes(bytes, buf));
+	return ret;
+}
+
 static int run_query(const struct options *o)
 {
 	struct hsu_show how = { .json = o->json, .verbose = o->verbose };
 	struct hsu_error err;
 	int dev, ret;
 
+	if (o->mode == MODE_REMOVE && !o->no_symbols) {
+		ret = remove_symbols(o->remove, &err);
+		if (ret || o->symbols_only)
+			return ret ? fail(&err) : EXIT_SUCCESS;
+	}
 	dev = hsu_device_open(&err);
 	if (dev < 0)
 		return fail(&err);
@@ -283,124 +293,15 @@ static int run_query(const struct options *o)
 	return ret ? fail(&err) : EXIT_SUCCESS;
 }
 
-/* A second mode is a mistake. */
-static bool set_mode(struct options *o, enum mode mode)
-{
-	if (o->mode != MODE_ADD)
-		return false;
-	o->mode = mode;
-	return true;
-}
-
-enum {
-	OPT_LIST = 256, OPT_STATUS, OPT_REMOVE, OPT_JSON, OPT_DRY_RUN,
-	OPT_NO_DEBUG, OPT_HELP, OPT_VERSION,
-};
-
-static const struct option long_options[] = {
-	{ "pid", required_argument, NULL, 'p' },
-	{ "list", no_argument, NULL, OPT_LIST },
-	{ "status", no_argument, NULL, OPT_STATUS },
-	{ "remove", required_argument, NULL, OPT_REMOVE },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
-	{ "no-debug", no_argument, NULL, OPT_NO_DEBUG },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ "version", no_argument, NULL, OPT_VERSION },
-	{ NULL, 0, NULL, 0 },
-};
-
-/* Returns -1 to go on, else the exit status. */
-static int parse_options(int argc, char **argv, struct options *o)
-{
-	bool ok = true;
-	int c;
-
-	o->pids = calloc((size_t)argc, sizeof(*o->pids));
-	if (!o->pids) {
-		say("", "out of memory");
-		return EXIT_FAILURE;
-	}
-	while ((c = getopt_long(argc, argv, "p:vq", long_options, NULL)) != -1) {
-		switch (c) {
-		case 'p':
-			if (!parse_pid(optarg, &o->pids[o->nr_pids]))
-				return usage_error("not a process number: ",
-						   optarg);
-			o->nr_pids++;
-			break;
-		case 'v':
-			o->verbose = true;
-			break;
-		case 'q':
-			quiet = true;
-			break;
-		case OPT_LIST:
-			ok &= set_mode(o, MODE_LIST);
-			break;
-		case OPT_STATUS:
-			ok &= set_mode(o, MODE_STATUS);
-			break;
-		case OPT_REMOVE:
-			ok &= set_mode(o, MODE_REMOVE);
-			o->remove = optarg;
-			break;
-		case OPT_JSON:
-			o->json = true;
-			break;
-		case OPT_DRY_RUN:
-			o->dry_run = true;
-			break;
-		case OPT_NO_DEBUG:
-			o->no_debug = true;
-			break;
-		case OPT_HELP:
-			show_help(stdout);
-			return EXIT_SUCCESS;
-		case OPT_VERSION:
-			printf("%s %s\n", NAME, HSUNWIND_VERSION);
-			return EXIT_SUCCESS;
-		default:
-			fprintf(stderr, "'%s --help' shows how to use it\n",
-				NAME);
-			return EXIT_USAGE;
-		}
-	}
-	if (!ok)
-		return usage_error("--list, --status and --remove exclude each other",
-				   "");
-	return -1;
-}
-
-static int check_options(const struct options *o, bool args)
-{
-	bool add = o->mode == MODE_ADD;
-
-	if (add && !args && !o->nr_pids)
-		return usage_error("no program given", "");
-	if (!add && (args || o->nr_pids))
-		return usage_error("too many arguments", "");
-	if (!add && o->dry_run)
-		return usage_error("--dry-run needs a program or -p", "");
-	if (o->json && (add ? !o->dry_run : o->mode == MODE_REMOVE))
-		return usage_error("--json needs --list, --status or --dry-run",
-				   "");
-	return -1;
-}
-
 int main(int argc, char **argv)
 {
-	struct options o = { .mode = MODE_ADD };
+	struct options o;
 	int ret;
 
-	ret = parse_options(argc, argv, &o);
+	ret = options_parse(argc, argv, &o);
+	quiet = o.quiet;
 	if (ret < 0)
-		ret = check_options(&o, optind < argc);
-	if (ret < 0)
-		ret = o.mode == MODE_ADD ? run_add(argv + optind, &o)
-					 : run_query(&o);
+		ret = o.mode == MODE_ADD ? run_add(&o) : run_query(&o);
 	free(o.pids);
 	if (fflush(stdout) || ferror(stdout)) {
 		say("", "standard output cannot be written");

@@ -12,8 +12,12 @@ out=$top/selftests/build/cli
 
 mkdir -p "$out"
 cd "$out" || exit 1
-rm -rf state dir
+rm -rf state dir home
+mkdir home
 export FAKE_STATE=$out/state LC_ALL=C
+# where symbols for perf go
+export HOME=$out/home
+unset SUDO_UID PERF_CONFIG
 
 reg=./hsunwind-register
 prog=./prog
@@ -133,7 +137,53 @@ test_dynamic()
 	succeeds -v "$prog-dynamic" &&
 		shows "^registered .*/libHSrts.*: .*GHC " &&
 		shows "^registered .*/libHSbase" &&
-		tail -1 stdout | grep -q "^registered $out/prog-dynamic: "
+		grep '^registered' stdout | tail -1 |
+		grep -q "^registered $out/prog-dynamic: "
+}
+
+# All that is written for perf, and where.
+test_symbols()
+{
+	local slot id
+
+	id=$(readelf -n "$prog" | sed -n 's/.*Build ID: //p')
+	slot=home/.debug$out/prog/$id/elf
+	rm -rf home/.debug
+	succeeds --no-symbols "$prog" && lacks '^wrote' && [ ! -e home/.debug ] &&
+		succeeds --dry-run "$prog" && shows "^  symbols +$out/$slot$" &&
+		[ ! -e home/.debug ] &&
+		succeeds --dry-run --json "$prog" && is_json &&
+		shows "\"path\": \"$out/$slot\"" &&
+		succeeds "$prog" && shows '^wrote symbols of 1 file for perf: [0-9.]+ .*--remove' &&
+		[ -f "$slot" ] && [ "home/.debug/.build-id/${id:0:2}/${id:2}/elf" -ef "$slot" ] &&
+		succeeds -q "$prog" && [ ! -s stdout ] &&
+		succeeds --remove "$prog" && shows '^removed symbols of 1 file: ' &&
+		[ -z "$(find home/.debug -type f)" ]
+}
+
+test_symbols_only()
+{
+	export FAKE_OPEN=2
+	succeeds --symbols-only -v "$prog" && lacks '^registered' &&
+		shows "^symbols of $out/prog: $out/home/" &&
+		fails 2 '--symbols-only needs' --symbols-only --list &&
+		fails 2 '--symbols-only needs' --symbols-only --no-symbols "$prog" &&
+		succeeds --symbols-only --remove all && shows '^removed symbols of' &&
+		HOME='' fails 1 'set HOME' --symbols-only --remove all
+	local ret=$?
+	unset FAKE_OPEN
+	return "$ret"
+}
+
+# Registration is more important.
+test_no_place_for_symbols()
+{
+	local HOME=$out/dir/nohome
+
+	mkdir -p dir && echo text >dir/nohome
+	run "$prog" && [ "$status" -eq 0 ] && shows "^registered $out/prog: " &&
+		grep -q 'warning: .*dir/nohome.* cannot be made' stderr &&
+		run --symbols-only "$prog" && [ "$status" -eq 1 ]
 }
 
 test_lookup()
@@ -394,7 +444,8 @@ test_man_page()
 	! mandoc -T lint -W warning "$page" | sed 's/^/# /' | grep .
 }
 
-tests="no_module register again dynamic lookup script wrong_files unreadable
+tests="no_module register again dynamic symbols symbols_only
+no_place_for_symbols lookup script wrong_files unreadable
 interpreter missing_library process keep_program wrong_processes remove status
 reasons ioctl_errors dry_run usage full_disk man_page"
 
