@@ -104,16 +104,20 @@ static int by_owner(const void *a, const void *b)
 static void name_local(struct hsu_names *names, struct hsu_proc *p,
 		       unsigned int nr, const char *file)
 {
-	char name[HSU_MAX_NAME + 32];
+	const char *text = names->strings.text;
+	char name[HSU_MAX_NAME + 512];
+	size_t n;
 
 	if (p->owner && !p->contended) {
-		snprintf(name, sizeof(name), "%s.<local%u>",
-			 names->strings.text + p->owner, nr);
+		n = snprintf(name, sizeof(name), "%s.<local%u>",
+			     text + p->owner, nr);
 		p->source = HSU_NAME_OWNER;
 	} else {
-		snprintf(name, sizeof(name), "%s.hs_0x%llx", file,
-			 (unsigned long long)p->addr);
+		n = snprintf(name, sizeof(name), "%s.hs_0x%llx", file,
+			     (unsigned long long)p->addr);
 	}
+	if (p->where && n < sizeof(name))
+		snprintf(name + n, sizeof(name) - n, " (%s)", text + p->where);
 	p->name = hsu_strtab_add(&names->strings, name);
 }
 

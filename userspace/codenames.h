@@ -28,6 +28,7 @@ enum hsu_name_source {
  * @function: the one that it only loads the arguments of, or 0.
  * @table: where its info table begins; @addr if it has none.
  * @name: what it is called, an offset in the string table.
+ * @where: "Parse.hs:41", to be added to the name; 0: not known, or part of it.
  * @owner: readable name of the exported function that it is, or belongs to; of
  *	the module if @of_module; 0: not known.
  * @of_module: more than one function of a module refers to it.
@@ -42,6 +43,7 @@ struct hsu_proc {
 	u64 table;
 	u64 function;
 	u32 name;
+	u32 where;
 	u32 owner;
 	bool of_module;
 	bool contended;

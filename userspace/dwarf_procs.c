@@ -33,18 +33,28 @@ static bool is_external(Dwarf_Die *die)
 
 /*
  * What the source has no name for is called by its own label, "s50k_info", or by
- * that of its first block, "c3rW". The latter could be a name, too, but then
- * there is a line.
+ * that of its first block, "c3rW". Only a binding of the top level is taken to
+ * be called something like "copy".
  */
-static const char *source_name(Dwarf_Die *die, bool has_line)
+static bool is_label(const char *name, const char *linkage)
 {
-	const char *name = string_attr(die, DW_AT_name), *p;
+	size_t len = strlen(name), n;
 
-	if (!name || !*name || strstr(name, "_info"))
-		return NULL;
-	for (p = name; isalnum((unsigned char)*p); p++)
+	if (strstr(name, "_info"))
+		return true;
+	if (*name != 'c' || len < 3 || len > 5)
+		return false;
+	for (n = 1; isalnum((unsigned char)name[n]); n++)
 		;
-	return *name == 'c' && !*p && !has_line ? NULL : name;
+	return n == len && (*linkage != 'r' ||
+			    strspn(name, "abcdefghijklmnopqrstuvwxyz") < len);
+}
+
+static const char *source_name(Dwarf_Die *die, const char *linkage)
+{
+	const char *name = string_attr(die, DW_AT_name);
+
+	return !name || !*name || is_label(name, linkage) ? NULL : name;
 }
 
 /* The nearest procedure around this one that is exported. */
@@ -125,7 +135,7 @@ static void visit_unit(Dwarf_Die *cu,
 		proc.external = is_external(&die);
 		proc.parent = outermost(&die);
 		find_line(cu, &proc);
-		proc.source = source_name(&die, proc.line);
+		proc.source = source_name(&die, proc.linkage);
 		fn(ctx, &proc);
 	} while (!dwarf_siblingof(&die, &die));
 }

@@ -144,7 +144,7 @@ static int set_link(const struct hsu_slot *slot, struct hsu_error *err)
 			return 0;
 		unlink(link);	/* it leads nowhere */
 	}
-	if (symlink(slot->target, link) && errno != EEXIST)
+	if (symlink(slot->target, link))
 		return hsu_fail(err, "%s cannot be made: %m", link);
 	return 0;
 }

@@ -27,6 +27,7 @@ struct mark {
 	u64 size;	/* 0: not known */
 	u64 function;	/* whose slow entry it is, 0: it is none */
 	u32 name;
+	u32 where;
 	u32 owner;
 	u8 source;
 };
@@ -109,49 +110,59 @@ static void take_symbols(struct finder *f, const struct hsu_symtab *tab)
 	}
 }
 
+static void take_exported(struct finder *f, const struct hsu_dwarf_proc *p,
+			  struct mark *m)
+{
+	char name[HSU_MAX_NAME];
+
+	hsu_name_of_symbol(p->linkage, name, sizeof(name));
+	m->owner = hsu_strtab_add(&f->names->strings, name);
+	m->name = m->owner;
+	if (f->flags & HSU_NAMES_EXACT)
+		m->name = hsu_strtab_add(&f->names->strings, p->linkage);
+	add_mark(f, m);
+}
+
 /*
  * "Main.parse.go (Parse.hs:41)": the module, what the source calls it or what
- * it is part of, and where.
+ * it is part of, and where. If only the latter is known, others must say whose
+ * it is.
  */
 static void take_debug(void *ctx, const struct hsu_dwarf_proc *p)
 {
-	char around[HSU_MAX_NAME], name[2 * HSU_MAX_NAME];
+	const char *exported = p->parent ? p->parent : p->sibling;
+	char around[HSU_MAX_NAME] = "", name[2 * HSU_MAX_NAME], where[256];
 	struct mark m = { .addr = p->addr, .source = HSU_NAME_DEBUG };
 	struct finder *f = ctx;
-	size_t module, n;
+	struct hsu_strtab *s = &f->names->strings;
+	size_t module = 0;
 
 	if (!hsu_ranges_find(&f->ranges, p->addr))
 		return;
 	if (p->external) {
-		hsu_name_of_symbol(p->linkage, around, sizeof(around));
-		m.owner = hsu_strtab_add(&f->names->strings, around);
-		m.name = m.owner;
-		if (f->flags & HSU_NAMES_EXACT)
-			m.name = hsu_strtab_add(&f->names->strings, p->linkage);
-		add_mark(f, &m);
+		take_exported(f, p, &m);
 		return;
 	}
-	if (!p->parent && !p->sibling)
-		return;
-	module = hsu_name_of_symbol(p->parent ? p->parent : p->sibling, around,
-				    sizeof(around));
-	if (!module || (!p->parent && !p->source && !p->file))
-		return;
-	if (p->source)
-		n = snprintf(name, sizeof(name), "%.*s.%s", (int)module, around,
-			     p->source);
-	else if (p->parent)
-		n = snprintf(name, sizeof(name), "%s", around);
-	else
-		n = snprintf(name, sizeof(name), "%.*s.<local>", (int)module,
-			     around);
-	if (n >= sizeof(name))
-		return;
-	m.owner = hsu_strtab_add(&f->names->strings, p->parent ? around : name);
+	if (exported)
+		module = hsu_name_of_symbol(exported, around, sizeof(around));
+	*where = 0;
 	if (p->file && p->line)
-		snprintf(name + n, sizeof(name) - n, " (%s:%u)", p->file,
-			 p->line);
-	m.name = hsu_strtab_add(&f->names->strings, name);
+		snprintf(where, sizeof(where), "%s:%u", p->file, p->line);
+	if (module && (p->source || p->parent)) {
+		if (p->source)
+			snprintf(name, sizeof(name), "%.*s.%s", (int)module,
+				 around, p->source);
+		else
+			snprintf(name, sizeof(name), "%s", around);
+		m.owner = hsu_strtab_add(s, p->parent ? around : name);
+		if (*where)
+			snprintf(name + strlen(name),
+				 sizeof(name) - strlen(name), " (%s)", where);
+		m.name = hsu_strtab_add(s, name);
+	} else {
+		m.source = HSU_NAME_ADDRESS;
+		m.where = hsu_strtab_add(s, where);
+	}
 	add_mark(f, &m);
 }
 
@@ -165,6 +176,8 @@ static int cmp_mark(const void *a, const void *b)
 		return x->source - y->source;
 	if (!x->owner != !y->owner)
 		return !x->owner - !y->owner;
+	if (!x->where != !y->where)
+		return !x->where - !y->where;
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
@@ -265,7 +278,7 @@ static u64 table_start(const struct hsu_code *code, u64 addr, bool *cont)
 static void make_procs(struct finder *f, const struct hsu_code *code, bool rts,
 		       size_t *next)
 {
-	u64 from = code->start, known = 0, table;
+	u64 from = code->start, known = code->start, table;
 	struct hsu_proc *p;
 	bool cont;
 
@@ -275,13 +288,13 @@ static void make_procs(struct finder *f, const struct hsu_code *code, bool rts,
 
 		/* What looks like a table inside of a function is none. */
 		if (m->addr < code->start ||
-		    (m->source == HSU_NAME_ADDRESS && m->addr < known))
+		    (m->source != HSU_NAME_SYMBOL && m->addr < known))
 			continue;
 		table = table_start(code, m->addr, &cont);
-		if (table < from)
+		if (table < from || table < known)
 			table = m->addr;
 		/* Code behind the end of a symbol that nothing tells about. */
-		if (!rts && from && table - from > MAX_UNKNOWN)
+		if (!rts && from && table > from + MAX_UNKNOWN)
 			add_proc(f, from, from, rts);
 		p = add_proc(f, m->addr, table, rts);
 		if (!p)
@@ -289,9 +302,12 @@ static void make_procs(struct finder *f, const struct hsu_code *code, bool rts,
 		p->cont = cont;
 		p->function = m->function;
 		p->name = m->name;
+		p->where = m->where;
 		p->owner = m->owner;
 		p->source = m->source;
-		known = m->addr + m->size;
+		known = m->addr + (m->size ? m->size : 1);
+		if (known > code->end)
+			known = code->end;	/* a damaged symbol */
 		from = m->size ? (known + 7) & ~7ULL : 0;
 	}
 	if (from == code->start)
