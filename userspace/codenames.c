@@ -181,6 +181,7 @@ bool hsu_names_find(struct hsu_elf *elf, struct hsu_elf *debug,
 void hsu_names_free(struct hsu_names *names)
 {
 	free(names->procs);
+	free(names->conts);
 	hsu_strtab_free(&names->strings);
 	memset(names, 0, sizeof(*names));
 }

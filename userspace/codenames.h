@@ -56,17 +56,22 @@ struct hsu_proc {
  * struct hsu_names - the names of the Haskell code of a file
  * @procs: sorted, not overlapping.
  * @nr: their number.
+ * @conts: where continuations inside of procedures begin, by address.
+ * @nr_conts: their number.
  * @strings: their names.
  * @count: how many procedures have their name from where.
  */
 struct hsu_names {
 	struct hsu_proc *procs;
 	size_t nr;
+	u64 *conts;
+	size_t nr_conts;
 	struct hsu_strtab strings;
 	unsigned long count[HSU_NAME_SOURCES];
 
 	/* private: */
 	size_t cap;
+	size_t cap_conts;
 	bool failed;
 };
 

@@ -7,14 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "image_ranges.h"
 #include "newsyms.h"
 
 struct maker {
 	struct hsu_newsyms *out;
+	struct hsu_names *names;
 	const Elf64_Shdr *sh;
 	size_t nr_sh;
 	size_t last;	/* section of the last symbol */
+	const Elf64_Sym **known;	/* symbols of C, by address */
+	size_t nr_known;
+	size_t nr_gaps;
+	size_t max_gaps;
 };
+
+#define MIN_FUNCTION	16	/* bytes; less is padding */
+#define MAX_RTS_RANGES	64
 
 static bool contains(const Elf64_Shdr *sh, u64 addr)
 {
@@ -68,48 +77,129 @@ static void add_procs(struct maker *m, const struct hsu_names *names)
 	}
 }
 
-static bool is_haskell(const struct hsu_names *names, u64 addr)
+/*
+ * A disassembler reads the info tables in a function as if they were code. It
+ * starts anew at a symbol: these are of a type that perf does not look at.
+ */
+static void add_conts(struct maker *m, struct hsu_names *names)
 {
-	return hsu_names_at(names, addr);
+	u8 info = ELF64_ST_INFO(STB_LOCAL, STT_LOPROC);
+	u32 name = hsu_strtab_add(&names->strings, "return point");
+	const struct hsu_proc *p;
+	size_t i;
+
+	for (i = 0; i < names->nr_conts; i++) {
+		p = hsu_names_at(names, names->conts[i]);
+		if (p && p->addr != names->conts[i])
+			add(m, name, names->conts[i], names->conts[i], info);
+	}
 }
 
 /* Symbols of C code and of data. */
-static void add_others(struct maker *m, const struct hsu_symtab *tab,
-		       struct hsu_names *names, bool local)
+static bool is_shown(const struct hsu_names *names, const Elf64_Sym *sym)
 {
+	u8 type = ELF64_ST_TYPE(sym->st_info);
+
+	return sym->st_shndx != SHN_UNDEF && sym->st_shndx != SHN_ABS &&
+	       (type == STT_NOTYPE || type == STT_FUNC || type == STT_OBJECT ||
+		type == STT_GNU_IFUNC) &&
+	       !hsu_names_at(names, sym->st_value);
+}
+
+static void add_others(struct maker *m, const struct hsu_symtab *tab,
+		       bool local)
+{
+	struct hsu_strtab *strings = &m->names->strings;
 	size_t i;
 
 	for (i = 1; i < tab->nr; i++) {
 		const Elf64_Sym *sym = &tab->syms[i];
-		u8 type = ELF64_ST_TYPE(sym->st_info);
 		const char *name = hsu_symtab_name(tab, sym);
 
-		if ((ELF64_ST_BIND(sym->st_info) == STB_LOCAL) != local ||
-		    sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS ||
-		    !*name ||
-		    (type != STT_NOTYPE && type != STT_FUNC &&
-		     type != STT_OBJECT && type != STT_GNU_IFUNC) ||
-		    is_haskell(names, sym->st_value))
-			continue;
-		add(m, hsu_strtab_add(&names->strings, name), sym->st_value,
-		    sym->st_value + sym->st_size, sym->st_info);
+		if ((ELF64_ST_BIND(sym->st_info) == STB_LOCAL) == local &&
+		    *name && is_shown(m->names, sym))
+			add(m, hsu_strtab_add(strings, name), sym->st_value,
+			    sym->st_value + sym->st_size, sym->st_info);
 	}
+}
+
+static int cmp_sym(const void *a, const void *b)
+{
+	u64 x = (*(const Elf64_Sym *const *)a)->st_value;
+	u64 y = (*(const Elf64_Sym *const *)b)->st_value;
+
+	return x < y ? -1 : x > y;
+}
+
+/* C code of the run-time system that no symbol tells about. */
+static void add_rts_gap(struct maker *m, u64 start, u64 end)
+{
+	if (end > start && end - start >= MIN_FUNCTION &&
+	    m->nr_gaps++ < m->max_gaps)
+		add(m, hsu_strtab_add(&m->names->strings, "[GHC RTS]"), start,
+		    end, ELF64_ST_INFO(STB_LOCAL, STT_FUNC));
+}
+
+static void add_rts_range(void *ctx, u64 start, u64 end)
+{
+	struct maker *m = ctx;
+	u64 at = start;
+	size_t i;
+
+	for (i = 0; i < m->nr_known && m->known[i]->st_value < end; i++) {
+		const Elf64_Sym *sym = m->known[i];
+
+		if (sym->st_value + sym->st_size < at)
+			continue;
+		add_rts_gap(m, at, sym->st_value);
+		at = sym->st_value + sym->st_size;
+		/* Assembler code may tell no size: up to the next symbol. */
+		if (!sym->st_size && i + 1 < m->nr_known)
+			at = m->known[i + 1]->st_value;
+	}
+	add_rts_gap(m, at, end);
+}
+
+/*
+ * A stripped program may still export some of its code, for the dynamic linker:
+ * then the run-time system's own would be shown as bare addresses.
+ */
+static void add_rts(struct maker *m, const struct hsu_symtab *tab,
+		    const struct hsu_built *built)
+{
+	size_t i;
+
+	m->known = calloc(tab->nr + 1, sizeof(*m->known));
+	if (!m->known)
+		return;
+	for (i = 1; i < tab->nr; i++)
+		if (is_shown(m->names, &tab->syms[i]))
+			m->known[m->nr_known++] = &tab->syms[i];
+	qsort(m->known, m->nr_known, sizeof(*m->known), cmp_sym);
+	hsu_image_ranges(built, HSUNWIND_CLASS_RTS, add_rts_range, m);
+	free(m->known);
 }
 
 bool hsu_newsyms_make(struct hsu_newsyms *out, const Elf64_Shdr *sh,
 		      size_t nr_sh, const struct hsu_symtab *tab,
-		      struct hsu_names *names)
+		      const struct hsu_built *built, struct hsu_names *names)
 {
-	struct maker m = { .out = out, .sh = sh, .nr_sh = nr_sh };
+	struct maker m = {
+		.out = out, .names = names, .sh = sh, .nr_sh = nr_sh,
+	};
 
 	memset(out, 0, sizeof(*out));
-	out->v = calloc(1 + 2 * names->nr + tab->nr, sizeof(*out->v));
+	m.max_gaps = tab->nr + MAX_RTS_RANGES;
+	out->v = calloc(1 + 2 * names->nr + names->nr_conts + tab->nr +
+			m.max_gaps, sizeof(*out->v));
 	if (!out->v)
 		return false;
 	out->nr = 1;
 	add_procs(&m, names);
-	add_others(&m, tab, names, true);
+	add_conts(&m, names);
+	add_others(&m, tab, true);
+	add_rts(&m, tab, built);
 	out->nr_local = (u32)out->nr;
-	add_others(&m, tab, names, false);
+	add_others(&m, tab, false);
 	return !names->strings.failed;
 }

@@ -21,6 +21,7 @@ struct hsu_newsyms {
  * @sh: section headers of the file.
  * @nr_sh: their number.
  * @tab: the file's symbols; taken as they are outside of Haskell code.
+ * @built: the image of the file.
  * @names: names of the Haskell code; other symbols' names are added to its
  *	strings.
  *
@@ -28,6 +29,6 @@ struct hsu_newsyms {
  */
 bool hsu_newsyms_make(struct hsu_newsyms *out, const Elf64_Shdr *sh,
 		      size_t nr_sh, const struct hsu_symtab *tab,
-		      struct hsu_names *names);
+		      const struct hsu_built *built, struct hsu_names *names);
 
 #endif /* HSU_NEWSYMS_H */

@@ -239,6 +239,25 @@ static u64 slow_entry(const struct hsu_code *code, u64 addr)
 	return addr + (u64)(s64)off;
 }
 
+static void add_cont(struct finder *f, u64 addr)
+{
+	struct hsu_names *names = f->names;
+	u64 *more;
+	size_t cap;
+
+	if (names->nr_conts == names->cap_conts) {
+		cap = names->cap_conts ? 2 * names->cap_conts : 4096;
+		more = reallocarray(names->conts, cap, sizeof(*more));
+		if (!more) {
+			f->failed = true;
+			return;
+		}
+		names->conts = more;
+		names->cap_conts = cap;
+	}
+	names->conts[names->nr_conts++] = addr;
+}
+
 static void take_tables(struct finder *f, const struct hsu_code *code)
 {
 	struct mark m = { .source = HSU_NAME_ADDRESS };
@@ -246,8 +265,12 @@ static void take_tables(struct finder *f, const struct hsu_code *code)
 	u64 addr = (code->start + 7) & ~7ULL;
 
 	for (; addr < code->end && !f->failed; addr += 8) {
-		if (!hsu_info_entry(code, addr, &e) || !e.proc)
+		if (!hsu_info_entry(code, addr, &e))
 			continue;
+		if (!e.proc) {
+			add_cont(f, addr);
+			continue;
+		}
 		m.addr = addr;
 		m.function = 0;
 		add_mark(f, &m);

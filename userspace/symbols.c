@@ -68,7 +68,7 @@ static bool may_read(int fd)
 }
 
 static int write_slot(struct source *s, const struct hsu_slot *slot,
-		      struct hsu_symbols *out, struct hsu_error *err)
+		      const struct hsu_built *built, struct hsu_symbols *out, struct hsu_error *err)
 {
 	char tmp[sizeof(slot->dir) + 16];
 	struct stat st;
@@ -77,7 +77,8 @@ static int write_slot(struct source *s, const struct hsu_slot *slot,
 	fd = hsu_slot_begin(slot, tmp, sizeof(tmp), err);
 	if (fd < 0)
 		return -1;
-	ret = hsu_symfile_write(s->elf, &s->tab, &s->names, fd, tmp, err);
+	ret = hsu_symfile_write(s->elf, &s->tab, built, &s->names, fd, tmp,
+				err);
 	if (!ret && !fstat(fd, &st))
 		out->bytes = (u64)st.st_blocks * 512;
 	if (close(fd) && !ret)
@@ -134,7 +135,7 @@ static int write_file(struct hsu_file *f, const struct hsu_perfuser *user,
 	if (!ret)
 		memcpy(out->count, s.names.count, sizeof(out->count));
 	if (!ret && !how->dry_run)
-		ret = write_slot(&s, &slot, out, err);
+		ret = write_slot(&s, &slot, &f->built, out, err);
 	if (!ret)
 		snprintf(out->path, sizeof(out->path), "%s/elf", slot.dir);
 	close_source(&s);

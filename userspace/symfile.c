@@ -13,7 +13,7 @@
 
 #define MARK		".hsunwind"	/* section by which our files are known */
 #define MAX_SECTIONS	65000u
-#define BLOCK		4096ULL
+#define LARGE		(1u << 20)	/* bytes of dynamic symbols that count */
 
 struct copy {
 	struct hsu_elf *elf;
@@ -84,7 +84,11 @@ static bool begins(const char *name, const char *with)
 	return !strncmp(name, with, strlen(with));
 }
 
-/* What no profiler reads: data, and tables of the dynamic linker. */
+/*
+ * What no profiler reads: data, and tables of the dynamic linker. Programs that
+ * export all their symbols, as Debian's do, need not have them here twice: perf
+ * takes what it wants of them, the names of PLT entries, from the file itself.
+ */
 static bool is_dispensable(const Elf64_Shdr *sh, const char *name)
 {
 	switch (sh->sh_type) {
@@ -97,7 +101,9 @@ static bool is_dispensable(const Elf64_Shdr *sh, const char *name)
 	case SHT_GNU_versym:
 		return true;
 	case SHT_STRTAB:
-		return !(sh->sh_flags & SHF_ALLOC);
+		return !(sh->sh_flags & SHF_ALLOC) || sh->sh_size > LARGE;
+	case SHT_DYNSYM:
+		return sh->sh_size > LARGE;
 	case SHT_PROGBITS:
 		return begins(name, ".data") || begins(name, ".rodata") ||
 		       begins(name, ".ldata") || begins(name, ".lrodata");
@@ -183,7 +189,8 @@ static void adjust_headers(struct copy *c)
 		if (sh->sh_type == SHT_NOBITS || sh->sh_type == SHT_NULL ||
 		    !is_dispensable(sh, section_name(c, sh)))
 			continue;
-		if (sh->sh_flags & SHF_ALLOC)
+		if (sh->sh_flags & SHF_ALLOC && sh->sh_type != SHT_DYNSYM &&
+		    sh->sh_type != SHT_STRTAB)
 			sh->sh_type = SHT_NOBITS;	/* keeps its addresses */
 		else
 			drop_header(sh);
@@ -249,8 +256,8 @@ static int write_headers(struct copy *c)
 }
 
 int hsu_symfile_write(struct hsu_elf *elf, const struct hsu_symtab *tab,
-		      struct hsu_names *names, int fd, const char *path,
-		      struct hsu_error *err)
+		      const struct hsu_built *built, struct hsu_names *names,
+		      int fd, const char *path, struct hsu_error *err)
 {
 	struct copy c = { .elf = elf, .fd = fd, .path = path, .err = err };
 	struct hsu_newsyms syms = { 0 };
@@ -258,7 +265,8 @@ int hsu_symfile_write(struct hsu_elf *elf, const struct hsu_symtab *tab,
 
 	if (read_headers(&c))
 		goto out;
-	if (!hsu_newsyms_make(&syms, c.sh, c.eh.e_shnum, tab, names)) {
+	if (!hsu_newsyms_make(&syms, c.sh, c.eh.e_shnum, tab, built,
+			      names)) {
 		hsu_fail(err, "%s: out of memory", path);
 		goto out;
 	}

@@ -12,6 +12,7 @@
  * hsu_symfile_write() - write what perf needs of a file, with readable symbols
  * @elf: the file.
  * @tab: its symbols; those outside of Haskell code stay as they are.
+ * @built: its image.
  * @names: names of its Haskell code; strings are added.
  * @fd: an empty file, open for writing.
  * @path: what to call it in messages.
@@ -24,8 +25,8 @@
  * Return: 0, or -1 with @err set.
  */
 int hsu_symfile_write(struct hsu_elf *elf, const struct hsu_symtab *tab,
-		      struct hsu_names *names, int fd, const char *path,
-		      struct hsu_error *err);
+		      const struct hsu_built *built, struct hsu_names *names,
+		      int fd, const char *path, struct hsu_error *err);
 
 /**
  * hsu_symfile_is_ours() - has hsu_symfile_write() made this file?

@@ -110,7 +110,7 @@ test_register()
 		esac
 		programs+=("$program")
 	done
-	"$register" "${programs[@]}" >out 2>&1 || {
+	"$register" --no-symbols "${programs[@]}" >out 2>&1 || {
 		sed 's/^/# /' out
 		return 1
 	}
@@ -173,7 +173,7 @@ test_first()
 {
 	# Anew, so that nothing is known of earlier processes.
 	"$register" --remove all >out 2>&1
-	"$register" "$fixtures/chain" "$fixtures/mixed" >out 2>&1 || return 1
+	"$register" --no-symbols "$fixtures/chain" "$fixtures/mixed" >out 2>&1 || return 1
 	cat >many.sh <<-'END'
 		for i in $(seq 40); do "$1" 0.3 & done
 		wait
