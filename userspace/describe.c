@@ -154,8 +154,9 @@ static void text_symbols(const struct hsu_symbols *s)
 	if (!s->path[0])
 		return;
 	printf("  symbols       %s\n", s->path);
-	printf("\tnames from symbols %lu, debugging information %lu, who refers to it %lu, addresses %lu\n",
-	       s->count[HSU_NAME_SYMBOL], s->count[HSU_NAME_DEBUG],
+	printf("\tnames from symbols %lu, debugging information %lu,\n",
+	       s->count[HSU_NAME_SYMBOL], s->count[HSU_NAME_DEBUG]);
+	printf("\twho refers to it %lu, addresses %lu\n",
 	       s->count[HSU_NAME_OWNER], s->count[HSU_NAME_ADDRESS]);
 }
 

@@ -15,8 +15,9 @@ struct maker {
 	struct hsu_names *names;
 	const Elf64_Shdr *sh;
 	size_t nr_sh;
-	size_t last;	/* section of the last symbol */
-	const Elf64_Sym **known;	/* symbols of C, by address */
+	size_t last;		/* section of the last symbol */
+	/* symbols of C, by address */
+	const Elf64_Sym **known;
 	size_t nr_known;
 	size_t nr_gaps;
 	size_t max_gaps;

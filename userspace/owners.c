@@ -199,15 +199,15 @@ struct owner {
 
 static struct owner owner_of(struct owners *o, size_t node)
 {
+	struct hsu_closure *c;
+	struct hsu_proc *p;
+
 	if (node < o->names->nr) {
-		struct hsu_proc *p = &o->names->procs[node];
-
+		p = &o->names->procs[node];
 		return (struct owner){ &p->owner, &p->of_module, &p->contended };
-	} else {
-		struct hsu_closure *c = &o->closures.v[node - o->names->nr];
-
-		return (struct owner){ &c->owner, &c->of_module, &c->contended };
 	}
+	c = &o->closures.v[node - o->names->nr];
+	return (struct owner){ &c->owner, &c->of_module, &c->contended };
 }
 
 /* Length of the module's name in that of an owner. */

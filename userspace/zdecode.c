@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hsu_env.h"
 #include "zdecode.h"
 
 struct text {
@@ -196,12 +197,10 @@ static size_t split(const char *symbol, size_t len, char *out, size_t cap,
 
 	if (!first)
 		return 0;
-	if (first == last)
-		first = symbol;
-	else if (memchr(first + 1, '_', (size_t)(last - first - 1)))
+	if (first != last &&
+	    memchr(first + 1, '_', (size_t)(last - first - 1)))
 		return 0;
-	else
-		first++;
+	first = first == last ? symbol : first + 1;
 	module = hsu_zdecode(first, (size_t)(last - first), out, cap);
 	if (!module || !is_module(out) || module + 1 >= cap)
 		return 0;
@@ -218,7 +217,7 @@ size_t hsu_name_of_symbol(const char *symbol, char *out, size_t cap)
 {
 	size_t len = strlen(symbol), i, n, module;
 
-	for (i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(suffixes); i++) {
 		n = strlen(suffixes[i].text);
 		if (len <= n || strcmp(symbol + len - n, suffixes[i].text))
 			continue;

@@ -122,7 +122,7 @@ programs_needed()
 
 	while read -r name args; do
 		case $name in
-		exact | tight) echo "$args" ;;
+		exact | tight | symbols) echo "$args" ;;
 		first | by_pid | tracepoint) echo mixed && echo chain ;;
 		system_wide | bpftrace | unchanged) echo chain ;;
 		complete_threads) echo threads-thr ;;
@@ -286,6 +286,22 @@ test_complete_shellcheck()
 	run_counted shellcheck 1000 timeout 20 shellcheck "$fixtures/input.sh"
 }
 
+# The names that perf shows of whole stacks.
+test_symbols()
+{
+	local status
+
+	"$register" --symbols-only -q "$fixtures/$1" || return 1
+	record symbols.data -- "$fixtures/$1" "$seconds" || return 1
+	perf script -i symbols.data --no-inline -F ip,sym,symoff,dso \
+		2>/dev/null | sed -n "s|^ *\\(.*\\) ($fixtures/$1)\$|\\1|p" |
+		python3 "$here/accuracy/check_symbols" chains \
+			"$(find ~/.debug -path "*/$1/*/elf")"
+	status=$?
+	"$register" --symbols-only -q --remove all
+	return "$status"
+}
+
 # A program that is not registered: as if there were no module. Last, since it
 # unloads it.
 test_unchanged()
@@ -308,6 +324,8 @@ all_tests()
 	for name in chain mixed mixed-thr frames; do
 		echo "tight $name"
 	done
+	echo symbols chain
+	echo symbols frames
 	printf '%s\n' complete_threads complete_threads_dyn complete_pandoc \
 		complete_shellcheck system_wide by_pid tracepoint bpftrace \
 		first unchanged

@@ -4,13 +4,13 @@
 # Tests of the symbols that hsunwind-register writes for perf: the names, the
 # files, perf's cache, and what a real perf makes of it. What writes them runs
 # under ASan and UBSan. KTAP.
-# shellcheck disable=SC2317,SC2015 # test functions are called by name
+# shellcheck disable=SC2317,SC2015,SC2016,SC2086,SC2094 # test functions are called by name, symbols have dollars
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(dirname "$(dirname "$here")")
 out=$top/selftests/build/symbols
-check=$here/check_symbols.py
+check=$top/selftests/accuracy/check_symbols
 programs="plain debug debug-O0 debug-dynamic debug-pie"
 
 mkdir -p "$out"
