@@ -48,6 +48,8 @@ build()
 		build_haskell debug -O -g &&
 		build_haskell debug-O0 -O0 -g &&
 		build_haskell debug-dynamic -O -g -dynamic &&
+		build_haskell debug-split -O -g -split-sections \
+			-optl-Wl,--gc-sections &&
 		build_haskell debug-pie -O -g -dynamic -fPIC -pie &&
 		strip -o stripped plain
 }
@@ -123,7 +125,7 @@ test_blocks()
 {
 	local p
 
-	for p in debug debug-O0 debug-dynamic debug-pie; do
+	for p in debug debug-O0 debug-split debug-dynamic debug-pie; do
 		write "./$p" && python3 "$check" blocks "$p" "$(slot "$p")" || return 1
 	done
 }
