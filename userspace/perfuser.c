@@ -116,7 +116,11 @@ int hsu_perfuser_find(struct hsu_perfuser *user, struct hsu_error *err)
 {
 	struct passwd *pw = sudo_user();
 	const char *home = pw ? pw->pw_dir : getenv("HOME");
+	struct stat st;
 
+	/* su and others may leave the user's. */
+	if (!pw && !geteuid() && home && !stat(home, &st) && st.st_uid)
+		pw = getpwuid(st.st_uid);
 	if (!pw) {
 		pw = getpwuid(geteuid());
 		if (!home && pw)
