@@ -177,7 +177,7 @@ static int check_options(const struct options *o, bool args)
 		return usage_error("--dry-run needs a program or -p", "");
 	if (o->symbols_only && (o->no_symbols || o->mode == MODE_LIST ||
 				o->mode == MODE_STATUS))
-		return usage_error("--symbols-only needs a program or --remove, and no --no-symbols",
+		return usage_error("--symbols-only needs a program or --remove",
 				   "");
 	if (o->json && (add ? !o->dry_run : o->mode == MODE_REMOVE))
 		return usage_error("--json needs --list, --status or --dry-run",
