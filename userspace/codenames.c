@@ -10,7 +10,8 @@
 #include "symtab.h"
 #include "zdecode.h"
 
-struct hsu_proc *hsu_names_at(const struct hsu_names *names, u64 addr)
+/* Number of the first procedure that begins behind an address. */
+static size_t first_behind(const struct hsu_names *names, u64 addr)
 {
 	size_t lo = 0, hi = names->nr, mid;
 
@@ -21,9 +22,23 @@ struct hsu_proc *hsu_names_at(const struct hsu_names *names, u64 addr)
 		else
 			hi = mid;
 	}
-	if (!lo || addr >= names->procs[lo - 1].end)
-		return NULL;
-	return &names->procs[lo - 1];
+	return lo;
+}
+
+struct hsu_proc *hsu_names_at(const struct hsu_names *names, u64 addr)
+{
+	size_t n = first_behind(names, addr);
+
+	return n && addr < names->procs[n - 1].end ? &names->procs[n - 1] : NULL;
+}
+
+bool hsu_names_begin(const struct hsu_names *names, u64 addr)
+{
+	size_t n = first_behind(names, addr);
+	const struct hsu_proc *p = names->procs;
+
+	return (n && p[n - 1].addr == addr) ||
+	       (n < names->nr && p[n].cont && p[n].table == addr);
 }
 
 /* Words that begin with a capital, as long as a '.' and something follows. */
@@ -140,7 +155,7 @@ static bool name_locals(struct hsu_names *names, const char *file)
 
 		n = i && names->procs[order[i - 1]].owner == p->owner ? n + 1 : 1;
 		if (p->rts)
-			p->name = hsu_strtab_add(&names->strings, "[GHC RTS]");
+			p->name = hsu_strtab_add(&names->strings, HSU_RTS_NAME);
 		else
 			name_local(names, p, n, file);
 	}
@@ -165,6 +180,7 @@ bool hsu_names_find(struct hsu_elf *elf, struct hsu_elf *debug,
 	size_t i;
 
 	memset(names, 0, sizeof(*names));
+	names->exact = flags & HSU_NAMES_EXACT;
 	file = file ? file + 1 : hsu_elf_name(elf);
 	if (!hsu_procs_find(elf, debug, tab, built, flags, names))
 		return false;

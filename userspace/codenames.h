@@ -60,6 +60,7 @@ struct hsu_proc {
  * @nr_conts: their number.
  * @strings: their names.
  * @count: how many procedures have their name from where.
+ * @exact: names are those of symbols.
  */
 struct hsu_names {
 	struct hsu_proc *procs;
@@ -68,6 +69,7 @@ struct hsu_names {
 	size_t nr_conts;
 	struct hsu_strtab strings;
 	unsigned long count[HSU_NAME_SOURCES];
+	bool exact;
 
 	/* private: */
 	size_t cap;
@@ -96,6 +98,9 @@ void hsu_names_free(struct hsu_names *names);
 
 /* The procedure of a sorted list that begins at @addr or contains it, or NULL. */
 struct hsu_proc *hsu_names_at(const struct hsu_names *names, u64 addr);
+
+/* Does a procedure, or the info table of a continuation, begin there? */
+bool hsu_names_begin(const struct hsu_names *names, u64 addr);
 
 /* Fills the list in, for hsu_names_find(); the names of local code are missing. */
 bool hsu_procs_find(struct hsu_elf *elf, struct hsu_elf *debug,

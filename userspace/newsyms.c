@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The symbol table that perf is to see: C's symbols as they were, and one for
- * every procedure of Haskell code. All are functions: perf shows what is an
- * object, as GHC's symbols may be, with its offset.
+ * The symbol table that perf is to see: C's symbols, and one for every procedure
+ * of Haskell code. All of the latter are functions: perf shows what is an object,
+ * as GHC's symbols may be, with its offset.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "builder.h"
 #include "image_ranges.h"
 #include "newsyms.h"
+#include "zdecode.h"
 
 struct maker {
 	struct hsu_newsyms *out;
+	struct hsu_elf *elf;
 	struct hsu_names *names;
+	struct hsu_ranges rts;	/* C code of the run-time system */
 	const Elf64_Shdr *sh;
 	size_t nr_sh;
 	size_t last;		/* section of the last symbol */
@@ -96,7 +100,15 @@ static void add_conts(struct maker *m, struct hsu_names *names)
 	}
 }
 
-/* Symbols of C code and of data. */
+static int cmp_sym(const void *a, const void *b)
+{
+	u64 x = (*(const Elf64_Sym *const *)a)->st_value;
+	u64 y = (*(const Elf64_Sym *const *)b)->st_value;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Symbols of C code, and of data. */
 static bool is_shown(const struct hsu_names *names, const Elf64_Sym *sym)
 {
 	u8 type = ELF64_ST_TYPE(sym->st_info);
@@ -107,29 +119,97 @@ static bool is_shown(const struct hsu_names *names, const Elf64_Sym *sym)
 	       !hsu_names_at(names, sym->st_value);
 }
 
+/* C's symbols by address. */
+static bool read_known(struct maker *m, const struct hsu_symtab *tab)
+{
+	size_t i;
+
+	m->known = calloc(tab->nr + 1, sizeof(*m->known));
+	if (!m->known)
+		return false;
+	for (i = 1; i < tab->nr; i++)
+		if (is_shown(m->names, &tab->syms[i]))
+			m->known[m->nr_known++] = &tab->syms[i];
+	qsort(m->known, m->nr_known, sizeof(*m->known), cmp_sym);
+	return true;
+}
+
+/* Does another symbol begin there? */
+static bool begins_at(const struct maker *m, u64 addr)
+{
+	size_t lo = 0, hi = m->nr_known, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (m->known[mid]->st_value < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return (lo < m->nr_known && m->known[lo]->st_value == addr) ||
+	       hsu_names_begin(m->names, addr);
+}
+
+static bool is_code(struct maker *m, u64 addr)
+{
+	u16 section = section_at(m, addr);
+
+	return section && m->sh[section].sh_flags & SHF_EXECINSTR;
+}
+
+/*
+ * What C's symbol becomes; 0: nothing. A large program has hundreds of thousands
+ * of static closures, which perf shows nowhere.
+ */
+static u32 name_of_other(struct maker *m, const char *symbol, u64 addr)
+{
+	char name[HSU_MAX_NAME + 16];
+
+	if (!is_code(m, addr))
+		return hsu_name_of_symbol(symbol, name, sizeof(name)) ? 0
+			: hsu_strtab_add(&m->names->strings, symbol);
+	if (!m->names->exact && hsu_ranges_find(&m->rts, addr))
+		hsu_name_of_rts(symbol, name, sizeof(name));
+	else if (m->names->exact ||
+		 !hsu_name_of_stub(symbol, name, sizeof(name)))
+		return hsu_strtab_add(&m->names->strings, symbol);
+	return hsu_strtab_add(&m->names->strings, name);
+}
+
+/*
+ * A function that ends with a call of one that never returns, as GHC's main()
+ * does: the return address lies behind it.
+ */
+static bool ends_with_call(struct maker *m, u64 end)
+{
+	u8 code[5];
+
+	return is_code(m, end) &&
+	       hsu_elf_read(m->elf, end - 5, code, 5) == 5 && code[0] == 0xe8;
+}
+
 static void add_others(struct maker *m, const struct hsu_symtab *tab,
 		       bool local)
 {
-	struct hsu_strtab *strings = &m->names->strings;
 	size_t i;
 
 	for (i = 1; i < tab->nr; i++) {
 		const Elf64_Sym *sym = &tab->syms[i];
-		const char *name = hsu_symtab_name(tab, sym);
+		const char *symbol = hsu_symtab_name(tab, sym);
+		u64 end = sym->st_value + sym->st_size;
+		u32 name;
 
-		if ((ELF64_ST_BIND(sym->st_info) == STB_LOCAL) == local &&
-		    *name && is_shown(m->names, sym))
-			add(m, hsu_strtab_add(strings, name), sym->st_value,
-			    sym->st_value + sym->st_size, sym->st_info);
+		if ((ELF64_ST_BIND(sym->st_info) == STB_LOCAL) != local ||
+		    !*symbol || !is_shown(m->names, sym))
+			continue;
+		name = name_of_other(m, symbol, sym->st_value);
+		if (!name)
+			continue;
+		if (sym->st_size > 5 && !begins_at(m, end) &&
+		    ends_with_call(m, end))
+			end++;
+		add(m, name, sym->st_value, end, sym->st_info);
 	}
-}
-
-static int cmp_sym(const void *a, const void *b)
-{
-	u64 x = (*(const Elf64_Sym *const *)a)->st_value;
-	u64 y = (*(const Elf64_Sym *const *)b)->st_value;
-
-	return x < y ? -1 : x > y;
 }
 
 /* C code of the run-time system that no symbol tells about. */
@@ -137,13 +217,16 @@ static void add_rts_gap(struct maker *m, u64 start, u64 end)
 {
 	if (end > start && end - start >= MIN_FUNCTION &&
 	    m->nr_gaps++ < m->max_gaps)
-		add(m, hsu_strtab_add(&m->names->strings, "[GHC RTS]"), start,
+		add(m, hsu_strtab_add(&m->names->strings, HSU_RTS_NAME), start,
 		    end, ELF64_ST_INFO(STB_LOCAL, STT_FUNC));
 }
 
-static void add_rts_range(void *ctx, u64 start, u64 end)
+/*
+ * A stripped program may still export some of its code, for the dynamic linker:
+ * then the run-time system's own would be shown as bare addresses.
+ */
+static void add_rts_range(struct maker *m, u64 start, u64 end)
 {
-	struct maker *m = ctx;
 	u64 at = start;
 	size_t i;
 
@@ -161,46 +244,40 @@ static void add_rts_range(void *ctx, u64 start, u64 end)
 	add_rts_gap(m, at, end);
 }
 
-/*
- * A stripped program may still export some of its code, for the dynamic linker:
- * then the run-time system's own would be shown as bare addresses.
- */
-static void add_rts(struct maker *m, const struct hsu_symtab *tab,
-		    const struct hsu_built *built)
+static void add_rts(void *ctx, u64 start, u64 end)
 {
-	size_t i;
+	struct maker *m = ctx;
 
-	m->known = calloc(tab->nr + 1, sizeof(*m->known));
-	if (!m->known)
-		return;
-	for (i = 1; i < tab->nr; i++)
-		if (is_shown(m->names, &tab->syms[i]))
-			m->known[m->nr_known++] = &tab->syms[i];
-	qsort(m->known, m->nr_known, sizeof(*m->known), cmp_sym);
-	hsu_image_ranges(built, HSUNWIND_CLASS_RTS, add_rts_range, m);
-	free(m->known);
+	hsu_ranges_add(&m->rts, start, end, HSUNWIND_CLASS_RTS);
 }
 
-bool hsu_newsyms_make(struct hsu_newsyms *out, const Elf64_Shdr *sh,
-		      size_t nr_sh, const struct hsu_symtab *tab,
+bool hsu_newsyms_make(struct hsu_newsyms *out, struct hsu_elf *elf,
+		      const Elf64_Shdr *sh, size_t nr_sh,
+		      const struct hsu_symtab *tab,
 		      const struct hsu_built *built, struct hsu_names *names)
 {
 	struct maker m = {
-		.out = out, .names = names, .sh = sh, .nr_sh = nr_sh,
+		.out = out, .elf = elf, .names = names, .sh = sh, .nr_sh = nr_sh,
 	};
+	size_t i;
 
 	memset(out, 0, sizeof(*out));
 	m.max_gaps = tab->nr + MAX_RTS_RANGES;
 	out->v = calloc(1 + 2 * names->nr + names->nr_conts + tab->nr +
 			m.max_gaps, sizeof(*out->v));
-	if (!out->v)
-		return false;
+	hsu_image_ranges(built, HSUNWIND_CLASS_RTS, add_rts, &m);
+	if (!out->v || !read_known(&m, tab))
+		goto out;
 	out->nr = 1;
 	add_procs(&m, names);
 	add_conts(&m, names);
 	add_others(&m, tab, true);
-	add_rts(&m, tab, built);
+	for (i = 0; i < m.rts.nr; i++)
+		add_rts_range(&m, m.rts.v[i].start, m.rts.v[i].end);
 	out->nr_local = (u32)out->nr;
 	add_others(&m, tab, false);
-	return !names->strings.failed;
+out:
+	free(m.known);
+	free(m.rts.v);
+	return out->nr && !names->strings.failed && !m.rts.failed;
 }

@@ -103,9 +103,11 @@ static void take_symbols(struct finder *f, const struct hsu_symtab *tab)
 		if (r->cls == HSUNWIND_CLASS_HS) {
 			hsu_name_of_symbol(symbol, name, sizeof(name));
 			m.owner = hsu_strtab_add(s, name);
+		} else {
+			hsu_name_of_rts(symbol, name, sizeof(name));
 		}
-		m.name = !m.owner || f->flags & HSU_NAMES_EXACT
-			? hsu_strtab_add(s, symbol) : m.owner;
+		m.name = hsu_strtab_add(s, f->flags & HSU_NAMES_EXACT ? symbol
+							       : name);
 		add_mark(f, &m);
 	}
 }

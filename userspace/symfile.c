@@ -265,7 +265,7 @@ int hsu_symfile_write(struct hsu_elf *elf, const struct hsu_symtab *tab,
 
 	if (read_headers(&c))
 		goto out;
-	if (!hsu_newsyms_make(&syms, c.sh, c.eh.e_shnum, tab, built,
+	if (!hsu_newsyms_make(&syms, elf, c.sh, c.eh.e_shnum, tab, built,
 			      names)) {
 		hsu_fail(err, "%s: out of memory", path);
 		goto out;

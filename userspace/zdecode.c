@@ -161,6 +161,7 @@ static const struct suffix {
 	{ "_con_info", true }, { "_con_entry", true }, { "_static_info", true },
 	{ "_info", false }, { "_entry", false }, { "_slow", false },
 	{ "_ret", false }, { "_fast", false }, { "_closure", false },
+	{ "_bytes", false }, { "_closure_tbl", false },
 };
 
 static bool is_capital(char c)
@@ -228,4 +229,66 @@ size_t hsu_name_of_symbol(const char *symbol, char *out, size_t cap)
 	}
 	snprintf(out, cap, "%s", symbol);
 	return 0;
+}
+
+/* "main$Main$Main_callback", as moduleStableString and the CLabel printer say. */
+static bool wrapper_name(const char *text, char *out, size_t cap)
+{
+	const char *module = strchr(text, '$'), *name;
+	char inner[HSU_MAX_NAME];
+
+	name = module ? strchr(module + 1, '$') : NULL;
+	if (!name)
+		return false;
+	/* The name is z-encoded itself, with its module. */
+	snprintf(inner, sizeof(inner), "%s_info", name + 1);
+	if (!hsu_name_of_symbol(inner, out, cap))
+		return false;
+	snprintf(out + strlen(out), cap - strlen(out), " (wrapper)");
+	return true;
+}
+
+/* "0:main:Main:sin": number, package, module, function of C. */
+static bool capi_name(const char *text, char *out, size_t cap)
+{
+	const char *package = strchr(text, ':'), *module, *name;
+
+	module = package ? strchr(package + 1, ':') : NULL;
+	name = module ? strchr(module + 1, ':') : NULL;
+	if (!name)
+		return false;
+	snprintf(out, cap, "%.*s.%s (capi)", (int)(name - module - 1),
+		 module + 1, name + 1);
+	return true;
+}
+
+bool hsu_name_of_stub(const char *symbol, char *out, size_t cap)
+{
+	static const char capi[] = "ghc_wrapper:";
+	char text[HSU_MAX_NAME];
+
+	if (strncmp(symbol, "zd", 2) && strncmp(symbol, "ghczuwrapperZC", 14))
+		return false;
+	if (!hsu_zdecode(symbol, strlen(symbol), text, sizeof(text)))
+		return false;
+	if (*text == '$')
+		return wrapper_name(text + 1, out, cap);
+	return !strncmp(text, capi, strlen(capi)) &&
+	       capi_name(text + strlen(capi), out, cap);
+}
+
+void hsu_name_of_rts(const char *symbol, char *out, size_t cap)
+{
+	size_t len = strlen(symbol);
+	char text[HSU_MAX_NAME];
+
+	if (len > 5 && !strcmp(symbol + len - 5, "_info"))
+		len -= 5;
+	/* Primitive operations alone are z-encoded, with their '#'. */
+	if ((strstr(symbol, "zh_") ||
+	     (len > 2 && !strncmp(symbol + len - 2, "zh", 2))) &&
+	    hsu_zdecode(symbol, len, text, sizeof(text)))
+		snprintf(out, cap, HSU_RTS_NAME " %s", text);
+	else
+		snprintf(out, cap, HSU_RTS_NAME " %.*s", (int)len, symbol);
 }

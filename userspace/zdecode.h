@@ -35,4 +35,25 @@ size_t hsu_zdecode(const char *text, size_t len, char *out, size_t cap);
  */
 size_t hsu_name_of_symbol(const char *symbol, char *out, size_t cap);
 
+/**
+ * hsu_name_of_stub() - readable name of C code that GHC makes
+ * @symbol: of a foreign import "wrapper" or capi.
+ * @out: Module.name and what it is.
+ * @cap: room in @out.
+ *
+ * Return: false if @symbol is no such symbol.
+ */
+bool hsu_name_of_stub(const char *symbol, char *out, size_t cap);
+
+/* What all code of the run-time system is called, and begins with. */
+#define HSU_RTS_NAME	"[GHC RTS]"
+
+/**
+ * hsu_name_of_rts() - readable name of code of the run-time system
+ * @symbol: its symbol.
+ * @out: "[GHC RTS] stg_newByteArray#".
+ * @cap: room in @out.
+ */
+void hsu_name_of_rts(const char *symbol, char *out, size_t cap);
+
 #endif /* HSU_ZDECODE_H */
