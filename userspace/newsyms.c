@@ -212,13 +212,26 @@ static void add_others(struct maker *m, const struct hsu_symtab *tab,
 	}
 }
 
-/* C code of the run-time system that no symbol tells about. */
+/*
+ * C code of the run-time system that no symbol tells about. Linkage tables, which
+ * have entries of one size, perf knows itself.
+ */
 static void add_rts_gap(struct maker *m, u64 start, u64 end)
 {
-	if (end > start && end - start >= MIN_FUNCTION &&
-	    m->nr_gaps++ < m->max_gaps)
-		add(m, hsu_strtab_add(&m->names->strings, HSU_RTS_NAME), start,
-		    end, ELF64_ST_INFO(STB_LOCAL, STT_FUNC));
+	while (start < end) {
+		const Elf64_Shdr *sh = &m->sh[section_at(m, start)];
+		u64 stop = sh->sh_addr + sh->sh_size;
+
+		if (stop <= start)
+			return;		/* in no section */
+		if (stop > end)
+			stop = end;
+		if (stop - start >= MIN_FUNCTION && !sh->sh_entsize &&
+		    m->nr_gaps++ < m->max_gaps)
+			add(m, hsu_strtab_add(&m->names->strings, HSU_RTS_NAME),
+			    start, stop, ELF64_ST_INFO(STB_LOCAL, STT_FUNC));
+		start = stop;
+	}
 }
 
 /*

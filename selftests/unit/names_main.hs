@@ -80,3 +80,5 @@ main = do
   print (größe (Leaf <+> 300000))
   print (sum (map shared1 [1 .. 1500]) + sum (map shared2 [1 .. 1500]))
   print (many 1 2 3 4 5 6 7 8)
+  -- Enough for samples of all that a test looks for.
+  print (sum (map w1 [1 .. 1500]))

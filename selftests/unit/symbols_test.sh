@@ -51,6 +51,8 @@ build()
 		build_haskell debug-split -O -g -split-sections \
 			-optl-Wl,--gc-sections &&
 		build_haskell debug-pie -O -g -dynamic -fPIC -pie &&
+		ghc -v0 -O -g -outputdir o-lines -o lines "$here/lines_main.hs" &&
+		ghc -v0 -O -outputdir o-ffi -o ffi "$here/names_ffi.hs" &&
 		strip -o stripped plain
 }
 
@@ -120,14 +122,27 @@ test_decode()
 	[ "${PIPESTATUS[1]}" -eq 0 ]
 }
 
-# Every block of code has the name of its procedure, in the eyes of DWARF.
+# Every block of code has the name of its procedure, and that is right, in the
+# eyes of DWARF.
 test_blocks()
 {
 	local p
 
-	for p in debug debug-O0 debug-split debug-dynamic debug-pie; do
+	for p in debug debug-O0 debug-split debug-dynamic debug-pie lines; do
 		write "./$p" && python3 "$check" blocks "$p" "$(slot "$p")" || return 1
 	done
+}
+
+# All symbols of Haskell code, decoded; of large programs, too.
+test_all_names()
+{
+	local p
+
+	for p in debug plain debug-dynamic "$(command -v shellcheck)" \
+		"$(command -v pandoc)"; do
+		write "$p" && python3 "$check" names "$p" "$(slot "$p")" || return 1
+	done
+	$reg --symbols-only -q --remove "$(command -v pandoc)"
 }
 
 # named FILE PATTERN COUNT: so many procedures match
@@ -220,18 +235,38 @@ test_exact()
 	grep -q -x 'Main.$wparse' got && ! grep -q -x Main_zdwparse_info got
 }
 
-# Symbols of C code are the same, byte for byte.
+# Symbols of C code are the same, but the run-time system's are marked.
 test_c_symbols()
 {
-	nm --defined-only plain | awk '$2 ~ /^[tTwW]$/ { print $1, $3 }' | sort >all
-	./names_probe plain | awk '{ print $1 }' >haskell
-	# those in Haskell code are the ones that were renamed
-	awk 'NR == FNR { h[sprintf("%16s", $1)] = 1; next }
-		{ a = $1; sub(/^0+/, "", a); if (!(sprintf("%16s", a) in h)) print }' \
-		haskell all | grep -v -E '_(info|slow|closure)$| \.L' >want
-	nm --defined-only "$(slot plain)" | awk '$2 ~ /^[tTwW]$/ { print $1, $3 }' | sort >got
-	comm -23 want got | diag | grep . && return 1
-	[ "$(wc -l <want)" -gt 400 ] && grep -q ' hs_main$' want
+	nm --defined-only plain | sed -n 's/^\([0-9a-f]*\) [tTwW] /\1 /p' | sort >all
+	./names_probe plain | awk '{ printf "%016s\n", $1 }' | sort >haskell
+	# primitive operations are decoded
+	join -v 1 all haskell | grep -v -E '_(info|slow|closure)$| \.L|zh(_|$)' >want
+	nm --defined-only "$(slot plain)" | sed -n 's/^\([0-9a-f]*\) [tTwW] /\1 /p' |
+		sort >got
+	sed 's/\[GHC RTS\] //' got | sort | comm -23 want - | diag | grep . && return 1
+	[ "$(wc -l <want)" -gt 400 ] || return 1
+	for name in hs_main evacuate StgRun; do
+		grep -q " \[GHC RTS\] $name\$" got || return 1
+	done
+	for name in main _start integer_gmp_mpn_gcd; do
+		grep -q " $name\$" got || return 1
+	done
+}
+
+# What GHC makes for foreign imports, and the return address at the end of main().
+test_stubs()
+{
+	local end
+
+	write ./ffi || return 1
+	nm "$(slot ffi)" | cut -c 20- >got
+	grep -q -x 'Main.callback (wrapper)' got && grep -q -x 'Main.sin (capi)' got &&
+		[ -z "$(grep -E '^(zd|ghczu)' got)" ] || return 1
+	end=$(nm -S plain | sed -n 's/^\([0-9a-f]*\) \([0-9a-f]*\) T main$/0x\1 + 0x\2/p')
+	[ "$(objdump -d --stop-address=$((end)) plain | tail -n 1 | grep -c call)" -eq 1 ] &&
+		[ "$(nm -S "$(slot plain)" | sed -n 's/^\([0-9a-f]*\) \([0-9a-f]*\) T main$/\1 \2/p' |
+			{ read -r a b; echo $((0x$a + 0x$b)); })" -eq $((end + 1)) ]
 }
 
 # What perf and objdump need is the same as in the file.
@@ -360,12 +395,10 @@ test_damaged()
 	done
 }
 
-# perf_samples FILE OUTPUT: "address symbol" of each sample in the program
-perf_samples()
+# record FILE [OPTION]...: samples of a run, in data
+record()
 {
-	perf record -q -F 2000 -e cpu-clock:u -o data "./$1" >/dev/null 2>&1 &&
-		perf script -i data --no-inline -F ip,sym,symoff,dso 2>/dev/null |
-		sed -n "s|^ *\\(.*\\) ($out/$1)\$|\\1|p" >"$2"
+	perf record -q -F 2000 -e cpu-clock:u -o data "${@:2}" "./$1" >/dev/null 2>&1
 }
 
 # A real perf shows what we have written, of each sample.
@@ -374,34 +407,85 @@ test_perf_script()
 	local p
 
 	for p in plain debug debug-O0; do
-		write "./$p" && perf_samples $p samples &&
-			python3 "$check" samples "$(slot $p)" <samples &&
-			grep -q -E 'Main\.' samples || return 1
+		expected=
+		if [ $p != plain ]; then
+			python3 "$check" expect $p >expected || return 1
+			expected==expected
+		fi
+		write "./$p" && record $p || return 1
+		perf script -i data --no-inline -F ip,sym,symoff,dso 2>/dev/null >samples
+		python3 "$check" frames "$out/$p=$(slot $p)$expected" <samples &&
+			grep -q -E ' Main\.' samples || return 1
 	done
 }
 
 test_perf_report()
 {
+	write ./debug-O0 && record debug-O0 || return 1
 	perf report -i data --stdio --dso debug-O0 -F overhead,sym 2>/dev/null |
 		grep -v -E '^(#|$)' >report
 	grep -q 'Main\.parse\.go (names_main\.hs:' report &&
 		grep -q '\[.\] Main\.w1\.total (names_main\.hs:28)' report &&
+		grep -q '\[.\] \[GHC RTS\] evacuate$' report &&
 		! grep -E '0x[0-9a-f]+ *$|z[a-z]\w*_(info|slow|entry)' report | diag | grep .
+}
+
+# line WORD: of lines_main.hs, by the comment that marks it
+line()
+{
+	grep -n -e "-- $1\$" "$here/lines_main.hs" | cut -d : -f 1
+}
+
+# percent FILE PATTERN: the number in front
+percent()
+{
+	sed -n -E "s/^ *([0-9]+)\\.[0-9]+%? +$2.*/\\1/p" "$1" | head -n 1
+}
+
+# The lines of samples: the ones that cost most.
+test_perf_srcline()
+{
+	write ./lines && record lines || return 1
+	perf report -i data --stdio --sort srcline,sym 2>/dev/null >sorted
+	perf report -i data --stdio --dso lines -F overhead,srcline,sym 2>/dev/null >shown
+	grep lines_main sorted | diag
+	for f in sorted shown; do
+		[ "$(percent $f "lines_main.hs:$(line hot) +\[\.\] Main\.\\\$wspin")" -ge 60 ] &&
+			grep -q "lines_main.hs:$(line cold) " $f || return 1
+	done
 }
 
 # The source, and the heat of its lines.
 test_perf_annotate()
 {
-	write ./debug && perf_samples debug samples || return 1
-	sed -n 's/.*\(Main\.\$wparse\)+.*/\1/p' samples | sort | uniq -c | diag
-	perf annotate -i data --stdio -s 'Main.$wparse' 2>/dev/null >annotate
-	grep -q 'y > k' annotate && grep -q '<Main.\$wparse>:' annotate &&
-		grep -q -E '^ +[0-9]+\.[0-9]+ +: +[0-9a-f]+:' annotate
+	perf annotate -i data --stdio -l -s 'Main.$wspin' 2>/dev/null >annotate
+	sed -n '/^Sorted/,/^ Percent/p' annotate | diag
+	[ "$(percent annotate "lines_main.hs:$(line hot)")" -ge 60 ] &&
+		[ "$(percent annotate "lines_main.hs:$(line cold)")" -lt 40 ] || return 1
+	# each line of the source stands in front of its instructions
+	for w in hot cold; do
+		grep -F -q "$(sed -n "$(line $w)s/^ *//p" "$here/lines_main.hs")" annotate ||
+			return 1
+	done
+	awk -v hot="-- hot" '
+		/^ +: +[0-9]+ +[^ ]/ { in_hot = index($0, hot) > 0 }
+		/^ +[0-9.]+ +: +[0-9a-f]+:/ { if (in_hot) sum += $1 }
+		END { printf "# %.1f %% at the hot line\n", sum; exit sum < 60 }' annotate
 }
 
-tests="decode blocks debug_names owners no_addresses stripped exact c_symbols
-contents perf_slot twins config no_build_id sudo damaged perf_script perf_report
-perf_annotate"
+# Formats that others read: one line per stack, of names without separators.
+test_folded()
+{
+	record lines -g || return 1
+	perf script -i data -s "$(perf --exec-path)/scripts/python/stackcollapse.py" \
+		2>/dev/null >folded
+	grep -q -E '^lines;(.*;)?Main\.\$wspin [0-9]+$' folded &&
+		! grep -v -E ' [0-9]+$' folded | diag | grep .
+}
+
+tests="decode blocks all_names debug_names owners no_addresses stripped exact
+c_symbols stubs contents perf_slot twins config no_build_id sudo damaged perf_script
+perf_report perf_srcline perf_annotate folded"
 
 n=0 failed=0
 echo "KTAP version 1"
