@@ -96,7 +96,10 @@ static void find_line(Dwarf_Die *cu, struct hsu_dwarf_proc *proc)
 	proc->line = (unsigned int)nr;
 }
 
-/* An exported procedure tells the module that the unit's code is of. */
+/*
+ * An exported procedure tells the module that the unit's code is of; not that of
+ * ":Main", which is in the same unit as Main.
+ */
 static const char *find_sibling(Dwarf_Die *cu)
 {
 	const char *linkage;
@@ -108,7 +111,7 @@ static const char *find_sibling(Dwarf_Die *cu)
 		if (dwarf_tag(&die) != DW_TAG_subprogram || !is_external(&die))
 			continue;
 		linkage = string_attr(&die, DW_AT_MIPS_linkage_name);
-		if (linkage)
+		if (linkage && strncmp(linkage, "ZCMain_", 7))
 			return linkage;
 	} while (!dwarf_siblingof(&die, &die));
 	return NULL;
