@@ -42,9 +42,10 @@ bool hsu_names_begin(const struct hsu_names *names, u64 addr)
 }
 
 /* Words that begin with a capital, as long as a '.' and something follows. */
-size_t hsu_module_len(const char *name)
+u32 hsu_module_of(struct hsu_names *names, const char *name)
 {
 	const char *p = name + (*name == ':');
+	char module[HSU_MAX_NAME];
 	size_t len = 0, n;
 
 	while ((*p >= 'A' && *p <= 'Z') || (unsigned char)*p >= 0x80) {
@@ -55,51 +56,61 @@ size_t hsu_module_len(const char *name)
 		len = (size_t)(p - name);
 		p++;
 	}
-	return len;
+	snprintf(module, sizeof(module), "%.*s", (int)len, name);
+	return hsu_strtab_add(&names->strings, module);
 }
 
-/* The module of what has a name, 0 if it has none. */
-static size_t module_of(const struct hsu_names *names, const struct hsu_proc *p)
+/* Between what modules, as the linker has put them one after the other. */
+static void find_modules(struct hsu_names *names)
 {
-	if (!p->owner || p->rts || p->source > HSU_NAME_DEBUG)
-		return 0;
-	return hsu_module_len(names->strings.text + p->owner);
-}
-
-/*
- * Code that nothing refers to is of the module before and behind it if that is
- * the same one: the linker does not mix modules.
- */
-static void take_neighbours(struct hsu_names *names)
-{
-	const char *last = NULL;
-	size_t len = 0, i, j, from = 0, n;
-	char module[256];
-	u32 name;
+	u32 module = 0;
+	size_t i;
 
 	for (i = 0; i < names->nr; i++) {
 		struct hsu_proc *p = &names->procs[i];
-		const char *text = names->strings.text + p->owner;
 
-		if (p->source > HSU_NAME_DEBUG)
-			continue;
-		n = module_of(names, p);
-		if (n && n == len && n < sizeof(module) && !memcmp(text, last, n)) {
-			memcpy(module, text, n);
-			module[n] = 0;
-			name = hsu_strtab_add(&names->strings, module);
-			for (j = from; j < i; j++) {
-				struct hsu_proc *q = &names->procs[j];
-
-				if (q->owner && !q->contended)
-					continue;
-				q->owner = name;
-				q->of_module = true;
-				q->contended = false;
-			}
+		if (p->rts)
+			module = 0;
+		if (p->owner.name && !p->rts) {
+			p->owner.module =
+				hsu_module_of(names, names->strings.text +
+					      p->owner.name);
+			module = p->owner.module;
 		}
-		last = names->strings.text + p->owner;
-		len = n;
+		p->before = module;
+	}
+	module = 0;
+	for (i = names->nr; i-- > 0;) {
+		struct hsu_proc *p = &names->procs[i];
+
+		if (p->rts || p->owner.name)
+			module = p->rts ? 0 : p->owner.module;
+		p->behind = module;
+	}
+}
+
+/*
+ * Code that nothing refers to, or too many seem to, is of the module before and
+ * behind it if that is the same one: the linker does not mix modules.
+ */
+static void take_neighbours(struct hsu_names *names)
+{
+	size_t i, from = 0;
+	u32 last = 0;
+
+	for (i = 0; i < names->nr; i++) {
+		const struct hsu_owner *o = &names->procs[i].owner;
+
+		if (!o->module || o->contended) {
+			if (names->procs[i].rts)
+				last = 0;
+			continue;
+		}
+		for (; o->module == last && from < i; from++)
+			names->procs[from].owner = (struct hsu_owner){
+				.name = last, .module = last, .of_module = true,
+			};
+		last = o->module;
 		from = i + 1;
 	}
 }
@@ -111,8 +122,8 @@ static int by_owner(const void *a, const void *b)
 	u32 x = *(const u32 *)a, y = *(const u32 *)b;
 	const struct hsu_proc *p = sorting->procs;
 
-	if (p[x].owner != p[y].owner)
-		return p[x].owner < p[y].owner ? -1 : 1;
+	if (p[x].owner.name != p[y].owner.name)
+		return p[x].owner.name < p[y].owner.name ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 
@@ -123,9 +134,9 @@ static void name_local(struct hsu_names *names, struct hsu_proc *p,
 	char name[HSU_MAX_NAME + 512];
 	size_t n;
 
-	if (p->owner && !p->contended) {
+	if (p->owner.name && !p->owner.contended) {
 		n = snprintf(name, sizeof(name), "%s.<local%u>",
-			     text + p->owner, nr);
+			     text + p->owner.name, nr);
 		p->source = HSU_NAME_OWNER;
 	} else {
 		n = snprintf(name, sizeof(name), "%s.hs_0x%llx", file,
@@ -153,7 +164,8 @@ static bool name_locals(struct hsu_names *names, const char *file)
 	for (i = 0; i < nr; i++) {
 		struct hsu_proc *p = &names->procs[order[i]];
 
-		n = i && names->procs[order[i - 1]].owner == p->owner ? n + 1 : 1;
+		n = i && names->procs[order[i - 1]].owner.name ==
+			p->owner.name ? n + 1 : 1;
 		if (p->rts)
 			p->name = hsu_strtab_add(&names->strings, HSU_RTS_NAME);
 		else
@@ -184,6 +196,7 @@ bool hsu_names_find(struct hsu_elf *elf, struct hsu_elf *debug,
 	file = file ? file + 1 : hsu_elf_name(elf);
 	if (!hsu_procs_find(elf, debug, tab, built, flags, names))
 		return false;
+	find_modules(names);
 	if (tab->nr && !hsu_owners_find(elf, tab, names))
 		return false;
 	take_neighbours(names);

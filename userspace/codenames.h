@@ -22,6 +22,21 @@ enum hsu_name_source {
 };
 
 /**
+ * struct hsu_owner - the exported function that something is, or belongs to
+ * @name: its readable name, an offset in the string table; that of the module if
+ *	@of_module; 0: not known.
+ * @module: its module, an offset in the string table.
+ * @of_module: more than one function of a module refers to it.
+ * @contended: functions of more than one module seem to refer to it.
+ */
+struct hsu_owner {
+	u32 name;
+	u32 module;
+	bool of_module;
+	bool contended;
+};
+
+/**
  * struct hsu_proc - a procedure: code with one name
  * @addr: its first instruction.
  * @end: first address behind it.
@@ -29,10 +44,10 @@ enum hsu_name_source {
  * @table: where its info table begins; @addr if it has none.
  * @name: what it is called, an offset in the string table.
  * @where: "Parse.hs:41", to be added to the name; 0: not known, or part of it.
- * @owner: readable name of the exported function that it is, or belongs to; of
- *	the module if @of_module; 0: not known.
- * @of_module: more than one function of a module refers to it.
- * @contended: functions of more than one module seem to refer to it.
+ * @owner: whose it is.
+ * @before: module of what is exported before it, an offset in the string table;
+ *	0: there is nothing.
+ * @behind: module of what is exported behind it.
  * @source: where @name is from.
  * @rts: it is the run-time system's.
  * @cont: it is a continuation: return addresses point to it.
@@ -44,9 +59,9 @@ struct hsu_proc {
 	u64 function;
 	u32 name;
 	u32 where;
-	u32 owner;
-	bool of_module;
-	bool contended;
+	struct hsu_owner owner;
+	u32 before;
+	u32 behind;
 	u8 source;
 	bool rts;
 	bool cont;
@@ -107,8 +122,8 @@ bool hsu_procs_find(struct hsu_elf *elf, struct hsu_elf *debug,
 		    const struct hsu_symtab *tab, const struct hsu_built *built,
 		    unsigned int flags, struct hsu_names *names);
 
-/* Length of the module in a readable name, "Data.Map" in "Data.Map.insert". */
-size_t hsu_module_len(const char *name);
+/* The module in a readable name, "Data.Map" in "Data.Map.insert"; 0: there is none. */
+u32 hsu_module_of(struct hsu_names *names, const char *name);
 
 /**
  * hsu_owners_find() - find out what local code belongs to

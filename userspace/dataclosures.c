@@ -29,7 +29,8 @@ static void add_word(struct hsu_closures *c, u64 addr, u64 value)
 	c->words[c->nr_words++] = (struct hsu_word){ addr, value };
 }
 
-static void add_closure(struct hsu_closures *c, u64 addr, u32 owner)
+static void add_closure(struct hsu_closures *c, u64 addr,
+			struct hsu_owner owner)
 {
 	struct hsu_closure *more;
 	size_t cap;
@@ -45,7 +46,7 @@ static void add_closure(struct hsu_closures *c, u64 addr, u32 owner)
 		c->cap = cap;
 	}
 	c->v[c->nr++] = (struct hsu_closure){
-		.addr = addr, .owner = owner, .exported = owner,
+		.addr = addr, .owner = owner, .exported = owner.name,
 	};
 }
 
@@ -132,6 +133,7 @@ static void read_symbols(struct hsu_elf *elf, const struct hsu_symtab *tab,
 			 struct hsu_names *names, struct hsu_closures *c)
 {
 	char name[HSU_MAX_NAME];
+	struct hsu_owner owner;
 	const char *symbol;
 	size_t len, i;
 
@@ -144,8 +146,11 @@ static void read_symbols(struct hsu_elf *elf, const struct hsu_symtab *tab,
 		    sym->st_value % 8 || !is_writable(elf, sym->st_value) ||
 		    !hsu_name_of_symbol(symbol, name, sizeof(name)))
 			continue;
-		add_closure(c, sym->st_value,
-			    hsu_strtab_add(&names->strings, name));
+		owner = (struct hsu_owner){
+			.name = hsu_strtab_add(&names->strings, name),
+			.module = hsu_module_of(names, name),
+		};
+		add_closure(c, sym->st_value, owner);
 	}
 }
 
@@ -185,7 +190,8 @@ bool hsu_closures_find(struct hsu_elf *elf, const struct hsu_symtab *tab,
 	for (i = 0; i < c->nr_words; i++) {
 		p = hsu_names_at(names, c->words[i].value);
 		if (!c->words[i].value || (p && p->addr == c->words[i].value))
-			add_closure(c, c->words[i].addr, 0);
+			add_closure(c, c->words[i].addr,
+				    (struct hsu_owner){ 0 });
 	}
 	if (c->nr)
 		qsort(c->v, c->nr, sizeof(*c->v), cmp_closure);

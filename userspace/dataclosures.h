@@ -18,17 +18,13 @@ struct hsu_word {
  * @addr: where it is.
  * @word: index of its first word in the list.
  * @exported: it has a symbol, from which @owner is.
- * @owner: as in struct hsu_proc.
- * @of_module: the same.
- * @contended: the same.
+ * @owner: whose it is.
  */
 struct hsu_closure {
 	u64 addr;
 	size_t word;
 	bool exported;
-	u32 owner;
-	bool of_module;
-	bool contended;
+	struct hsu_owner owner;
 };
 
 /**

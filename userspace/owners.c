@@ -190,66 +190,51 @@ static void scan_closures(struct owners *o)
 	}
 }
 
-/* What is known of the owner of a node. */
-struct owner {
-	u32 *name;
-	bool *of_module;
-	bool *contended;
-};
-
-static struct owner owner_of(struct owners *o, size_t node)
+static struct hsu_owner *owner_of(struct owners *o, size_t node)
 {
-	struct hsu_closure *c;
-	struct hsu_proc *p;
-
-	if (node < o->names->nr) {
-		p = &o->names->procs[node];
-		return (struct owner){ &p->owner, &p->of_module, &p->contended };
-	}
-	c = &o->closures.v[node - o->names->nr];
-	return (struct owner){ &c->owner, &c->of_module, &c->contended };
+	return node < o->names->nr ? &o->names->procs[node].owner
+		: &o->closures.v[node - o->names->nr].owner;
 }
 
-/* Length of the module's name in that of an owner. */
-static size_t module_of(const struct owners *o, struct owner w)
+/*
+ * Local code is referred to by its own module only, and that is the one of what
+ * is exported before it in the file, or behind it.
+ */
+static bool may_own(const struct owners *o, const struct hsu_owner *from,
+		    size_t to)
 {
-	const char *name = o->names->strings.text + *w.name;
+	const struct hsu_proc *p = &o->names->procs[to];
 
-	return *w.of_module ? strlen(name) : hsu_module_len(name);
+	if (to >= o->names->nr || (!p->before && !p->behind))
+		return true;
+	return from->module == p->before || from->module == p->behind;
 }
 
-/* @to is referred to by @from; returns true if that changes what is known. */
-static bool join(struct owners *o, struct owner from, struct owner to)
+/* @node is referred to by @from; returns true if that changes what is known. */
+static bool join(struct owners *o, const struct hsu_owner *from, size_t node)
 {
-	struct hsu_strtab *s = &o->names->strings;
-	char module[256];
-	size_t len;
+	struct hsu_owner *to = owner_of(o, node);
 
-	if (*to.contended || (!*from.name && !*from.contended))
+	if (to->contended || (!from->name && !from->contended))
 		return false;
-	if (*from.contended) {
-		*to.contended = true;
+	if (from->contended) {
+		to->contended = true;
 		return true;
 	}
-	if (!*to.name) {
-		*to.name = *from.name;
-		*to.of_module = *from.of_module;
+	if (!may_own(o, from, node))
+		return false;
+	if (!to->name) {
+		*to = *from;
 		return true;
 	}
-	if (*to.name == *from.name && *to.of_module == *from.of_module)
-		return false;
-	len = module_of(o, to);
-	if (len != module_of(o, from) || len >= sizeof(module) ||
-	    memcmp(s->text + *to.name, s->text + *from.name, len)) {
-		*to.contended = true;
+	if (to->module != from->module) {
+		to->contended = true;
 		return true;
 	}
-	if (*to.of_module)
+	if (to->of_module || to->name == from->name)
 		return false;
-	memcpy(module, s->text + *to.name, len);
-	module[len] = 0;
-	*to.name = hsu_strtab_add(s, module);
-	*to.of_module = true;
+	to->name = to->module;
+	to->of_module = true;
 	return true;
 }
 
@@ -287,7 +272,7 @@ static bool spread(struct owners *o)
 	for (i = o->nr_edges; i-- > 0;)
 		first[o->edges[i].from] = (u32)i + 1;
 	for (i = 0; i < nr; i++)
-		if (*owner_of(o, i).name)
+		if (owner_of(o, i)->name)
 			work[n++] = (u32)i;
 	while (n) {
 		node = work[--n];
@@ -298,7 +283,7 @@ static bool spread(struct owners *o)
 			size_t to = o->edges[i].to;
 
 			if (!is_fixed(o, to) &&
-			    join(o, owner_of(o, node), owner_of(o, to)))
+			    join(o, owner_of(o, node), to))
 				work[n++] = (u32)to;
 		}
 	}

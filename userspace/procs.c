@@ -328,7 +328,7 @@ static void make_procs(struct finder *f, const struct hsu_code *code, bool rts,
 		p->function = m->function;
 		p->name = m->name;
 		p->where = m->where;
-		p->owner = m->owner;
+		p->owner.name = m->owner;
 		p->source = m->source;
 		known = m->addr + (m->size ? m->size : 1);
 		if (known > code->end)

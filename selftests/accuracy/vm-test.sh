@@ -15,6 +15,7 @@ set -u
 cd "$(dirname -- "$0")/.." || exit 1
 here=$PWD
 fixtures=$here/fixtures
+recordings=/tmp/recordings	# fetched by ./vm
 register=$here/hsunwind-register
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -88,13 +89,16 @@ run_counted()
 	shift 2
 	stops >before
 	# -B: nobody reads this, and looking up the files of all frames is slow.
-	perf record -q -B -e cpu-clock -F 997 -g -o counted.data "$@" \
+	perf record -q -B --buildid-mmap -e cpu-clock -F 997 -g -o counted.data "$@" \
 		>record.out 2>record.err
 	stops >after
 	complete_enough before after "$least"
 	status=$?
 	[ "$status" -eq 0 ] || check ends "$name" counted.data
-	rm -f counted.data
+	case $name in
+	pandoc | shellcheck) mkdir -p "$recordings" && mv counted.data "$recordings/$name.data" ;;
+	*) rm -f counted.data ;;
+	esac
 	return "$status"
 }
 
@@ -122,9 +126,10 @@ programs_needed()
 
 	while read -r name args; do
 		case $name in
-		exact | tight | symbols) echo "$args" ;;
+		exact | tight) echo "$args" ;;
 		first | by_pid | tracepoint) echo mixed && echo chain ;;
 		system_wide | bpftrace | unchanged) echo chain ;;
+		recordings) echo demo && echo demo-plain ;;
 		complete_threads) echo threads-thr ;;
 		complete_threads_dyn) echo threads-dyn ;;
 		complete_*) echo "${name#complete_}" ;;
@@ -239,16 +244,17 @@ test_bpftrace()
 	# It must live until bpftrace has looked up its symbols, at the end.
 	"$fixtures/chain" 300 >/dev/null &
 	pid=$!
-	timeout -s INT 200 bpftrace -e \
+	BCC_SYMFS=$fixtures/symfs timeout -s INT 200 bpftrace -e \
 		'profile:hz:99 { @[ustack] = count(); } interval:s:6 { exit(); }' \
 		>bpftrace.out 2>&1
 	kill "$pid"
 	# One stack with all the functions, in order.
 	awk '
 		/^@\[/ { chain = "" }
-		match($1, /Main_(f[0-9]+|loop|top)_info/) {
-			split($1, part, "_")
+		match($1, /Main[._](f[0-9]+|loop|top)/) {
+			split($1, part, /[._+]/)
 			chain = chain " " part[2]
+			names[$1 ~ /_info/ ? "z-encoded" : "readable"]++
 		}
 		/^\]: / {
 			n = substr($0, 4)
@@ -258,6 +264,8 @@ test_bpftrace()
 		}
 		END {
 			printf "# %d samples of all programs, %d with the whole chain\n", all, good
+			for (n in names)
+				printf "# %d frames with a %s name\n", names[n], n
 			exit good < 50
 		}' bpftrace.out || {
 		head -n 40 bpftrace.out | sed 's/^/# /'
@@ -286,20 +294,29 @@ test_complete_shellcheck()
 	run_counted shellcheck 1000 timeout 20 shellcheck "$fixtures/input.sh"
 }
 
-# The names that perf shows of whole stacks.
-test_symbols()
+# What ./names looks at on the host, where it need not be emulated: recordings of
+# a program with and without -g, by time and by events.
+test_recordings()
 {
-	local status
+	local demo=$fixtures/demo event
 
-	"$register" --symbols-only -q "$fixtures/$1" || return 1
-	record symbols.data -- "$fixtures/$1" "$seconds" || return 1
-	perf script -i symbols.data --no-inline -F ip,sym,symoff,dso \
-		2>/dev/null | sed -n "s|^ *\\(.*\\) ($fixtures/$1)\$|\\1|p" |
-		python3 "$here/accuracy/check_symbols" chains \
-			"$(find ~/.debug -path "*/$1/*/elf")"
-	status=$?
+	mkdir -p "$recordings" && "$register" --symbols-only -q "$demo" || return 1
+	record "$recordings/debug.data" -- "$demo" 15 >/dev/null &&
+		record "$recordings/plain.data" -- "$demo-plain" 15 >/dev/null || return 1
+	# stg_gc_noregs: where Haskell code goes when its allocation area is full
+	echo "p:hs/full $demo:$(cat "$fixtures/full")" >/sys/kernel/tracing/uprobe_events ||
+		return 1
+	for event in sched:sched_switch page-faults raw_syscalls:sys_enter hs:full; do
+		perf record -q -e "$event" -c 1 -g -o "$recordings/${event##*:}.data" \
+			"$demo" 2 >/dev/null 2>record.err || {
+			say "$event: $(cat record.err)"
+			return 1
+		}
+	done
+	echo >/sys/kernel/tracing/uprobe_events
+	perf trace -e write,mmap --call-graph fp -o "$recordings/trace.txt" \
+		"$demo" 2 >out 2>&1 || return 1
 	"$register" --symbols-only -q --remove all
-	return "$status"
 }
 
 # A program that is not registered: as if there were no module. Last, since it
@@ -324,11 +341,9 @@ all_tests()
 	for name in chain mixed mixed-thr frames; do
 		echo "tight $name"
 	done
-	echo symbols chain
-	echo symbols frames
 	printf '%s\n' complete_threads complete_threads_dyn complete_pandoc \
 		complete_shellcheck system_wide by_pid tracepoint bpftrace \
-		first unchanged
+		first recordings unchanged
 }
 
 if [ "${1-}" = --list ]; then
