@@ -73,7 +73,8 @@ static bool set_mode(struct options *o, enum mode mode)
 
 enum {
 	OPT_LIST = 256, OPT_STATUS, OPT_REMOVE, OPT_JSON, OPT_DRY_RUN,
-	OPT_NO_DEBUG, OPT_NO_SYMBOLS, OPT_SYMBOLS_ONLY, OPT_EXACT_NAMES, OPT_HELP, OPT_VERSION,
+	OPT_NO_DEBUG, OPT_NO_SYMBOLS, OPT_SYMBOLS_ONLY, OPT_EXACT_NAMES, OPT_HELP,
+	OPT_VERSION,
 };
 
 static const struct option long_options[] = {

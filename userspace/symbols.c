@@ -68,7 +68,8 @@ static bool may_read(int fd)
 }
 
 static int write_slot(struct source *s, const struct hsu_slot *slot,
-		      const struct hsu_built *built, struct hsu_symbols *out, struct hsu_error *err)
+		      const struct hsu_built *built, struct hsu_symbols *out,
+		      struct hsu_error *err)
 {
 	char tmp[sizeof(slot->dir) + 16];
 	struct stat st;
