@@ -307,7 +307,7 @@ test_recordings()
 	echo "p:hs/full $demo:$(cat "$fixtures/full")" >/sys/kernel/tracing/uprobe_events ||
 		return 1
 	for event in sched:sched_switch page-faults raw_syscalls:sys_enter hs:full; do
-		perf record -q -e "$event" -c 1 -g -o "$recordings/${event##*:}.data" \
+		perf record -q --buildid-all -e "$event" -c 1 -g -o "$recordings/${event##*:}.data" \
 			"$demo" 2 >/dev/null 2>record.err || {
 			say "$event: $(cat record.err)"
 			return 1
