@@ -18,6 +18,7 @@ static const char *const class_names[HSUNWIND_CLASS_NR] = {
 	[HSUNWIND_CLASS_HS] = "haskell",
 	[HSUNWIND_CLASS_HS_RTS] = "haskell-rts",
 	[HSUNWIND_CLASS_GLUE] = "glue",
+	[HSUNWIND_CLASS_GC] = "collector",
 };
 
 static const char *const kind_names[] = {
@@ -202,6 +203,9 @@ static void file_json(const struct hsu_file *file)
 	}
 	hsu_json_close('}');
 	hsu_json_number("none_bytes", info->none_bytes);
+	hsu_json_number("gc_frame", v.h->gc_frame ? v.h->base + v.h->gc_frame : 0);
+	hsu_json_number("gap_frame",
+			v.h->gap_frame ? v.h->base + v.h->gap_frame : 0);
 	json_symbols(&file->symbols);
 	if (v.h->has_stgrun) {
 		const struct hsunwind_rule *r = &v.rules[v.h->stgrun_rule];
