@@ -8,6 +8,10 @@ LONG = 40       # names of one chain that are printed
 
 # How names begin that are in a path but not the program's own.
 LIBRARY = ('[', '?', 'ghczm')
+# Entries that stand for something else: all that the collector does, and frames
+# that are left out.
+GC = '[GC]'
+GAP = '[frames left out]'
 # In a path: one frame of Haskell code of a library, whatever it is called. Most
 # of such code has no symbol of its own.
 ANY_LIBRARY = '?'
