@@ -275,6 +275,20 @@ static void text_stgrun(const struct view *v)
 	putchar('\n');
 }
 
+static void text_stand_ins(const struct view *v)
+{
+	printf("  stand-ins     ");
+	if (v->h->gc_frame)
+		printf("0x%llx for the garbage collector",
+		       (unsigned long long)(v->h->base + v->h->gc_frame));
+	else
+		printf("the garbage collector was not found");
+	if (v->h->gap_frame)
+		printf(", 0x%llx for frames left out",
+		       (unsigned long long)(v->h->base + v->h->gap_frame));
+	putchar('\n');
+}
+
 static void file_text(const struct hsu_file *file, bool verbose)
 {
 	const struct hsu_build_info *info = &file->built.info;
@@ -311,8 +325,10 @@ static void file_text(const struct hsu_file *file, bool verbose)
 	if (verbose || info->nr_damaged)
 		printf("  losses        %u inexpressible rows, %u damaged entries\n",
 		       info->nr_inexpressible, info->nr_damaged);
-	if (v.h->has_stgrun)
+	if (v.h->has_stgrun) {
 		text_stgrun(&v);
+		text_stand_ins(&v);
+	}
 	printf("  code\n");
 	text_classes(file, verbose);
 	text_symbols(&file->symbols);

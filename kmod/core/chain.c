@@ -141,7 +141,7 @@ int hsu_chain_add(struct hsu_walk *w, u64 addr, enum hsu_kind kind)
 	return HSU_GO;
 }
 
-static void swap(struct hsu_walk *w, u32 a, u32 b)
+static void exchange(struct hsu_walk *w, u32 a, u32 b)
 {
 	u64 addr = w->out[a];
 	u8 kind;
@@ -158,7 +158,7 @@ static void swap(struct hsu_walk *w, u32 a, u32 b)
 static void reverse(struct hsu_walk *w, u32 from, u32 to)
 {
 	while (from + 1 < to)
-		swap(w, from++, --to);
+		exchange(w, from++, --to);
 }
 
 /* The ring begins where it begins: three reversals turn it in place. */
