@@ -130,7 +130,8 @@ programs_needed()
 		first | by_pid | tracepoint) echo mixed && echo chain ;;
 		system_wide | bpftrace | unchanged) echo chain ;;
 		recordings) echo demo && echo demo-plain ;;
-		complete_threads) echo threads-thr ;;
+		complete_threads | gc) echo threads-thr ;;
+		gap) echo deep ;;
 		complete_threads_dyn) echo threads-dyn ;;
 		complete_*) echo "${name#complete_}" ;;
 		esac
@@ -319,6 +320,42 @@ test_recordings()
 	"$register" --symbols-only -q --remove all
 }
 
+# A stack much deeper than what perf takes by default.
+test_gap()
+{
+	local status
+
+	"$register" --symbols-only -q "$fixtures/deep" &&
+		sysctl -q kernel.perf_event_max_stack=127 &&
+		record gap.data -- "$fixtures/deep" "$seconds" &&
+		check gap "$(map deep)" deep gap.data
+	status=$?
+	sysctl -q kernel.perf_event_max_stack=4000
+	"$register" --symbols-only -q --remove all
+	return "$status"
+}
+
+# collected FILE MODE: a recording of a program that collects a lot.
+collected()
+{
+	"$register" -q --gc="$2" "$fixtures/threads-thr" &&
+		record "$1" -- "$fixtures/threads-thr" "$seconds" 50 +RTS -N2 -A64k
+}
+
+# The collector is one frame, or none, on all threads.
+test_gc()
+{
+	local status
+
+	collected gc.data collapse && check gc "$(map threads-thr)" threads-thr gc.data &&
+		collected drop.data drop &&
+		check --least 20 no-gc "$(map threads-thr)" threads-thr drop.data
+	status=$?
+	"$register" -q --no-symbols --gc=collapse "$fixtures/threads-thr"
+	"$register" --symbols-only -q --remove all
+	return "$status"
+}
+
 # A program that is not registered: as if there were no module. Last, since it
 # unloads it.
 test_unchanged()
@@ -341,6 +378,8 @@ all_tests()
 	for name in chain mixed mixed-thr frames; do
 		echo "tight $name"
 	done
+	echo gap
+	echo gc
 	printf '%s\n' complete_threads complete_threads_dyn complete_pandoc \
 		complete_shellcheck system_wide by_pid tracepoint bpftrace \
 		first recordings unchanged

@@ -10,7 +10,7 @@ import tempfile
 import bars
 import expect
 import process
-from chains import GAP, GC, has_part, short
+from chains import COLLECTOR, GAP, GC, has_part, short
 from ktap import Fail, say
 
 # As a kernel of today gives it, and what the module takes for its time.
@@ -19,12 +19,6 @@ LEAF, ROOT = 127 - 1 - 127 // 2, 127 // 2
 # Entries of the root that are hidden when it is known that they are plumbing.
 PLUMBING = 10
 
-# Functions of GHC 9.0.2's collector, as far as they have symbols.
-COLLECTOR = re.compile(
-    'GarbageCollect|scheduleDoGC|gcWorkerThread|waitForGcThreads|'
-    'releaseGCThreads|nonmoving(Mark|Collect|Concurrent|Sweep|Tidy)|scavenge|'
-    'evacuate|markCAFs|traverseWeakPtrList|alloc_todo_block|compact$|update_fwd|'
-    'thread_(obj|stack)|sweep$|resizeNurseries|stat_(start|end)GC')
 CYCLE = 8
 # Of a recursion with a cycle of three, that has some callers and calls something.
 LONGEST_FOLDED = 20
