@@ -102,19 +102,30 @@ run_counted()
 	return "$status"
 }
 
-# What the tests that are run need; with all libraries, once.
+# What the tests that are run need; with all libraries, once. Where all stacks are
+# to be complete, those of the collector count, too.
 test_register()
 {
-	local program programs=()
+	mapfile -t programs < <(programs_needed | grep -v '^complete_' | sort -u)
+	register_programs || return 1
+	mapfile -t programs < <(programs_needed | sed -n 's/^complete_//p')
+	register_programs --gc=show
+}
 
-	for program in $(programs_needed); do
+# register_programs OPTION...: all in programs, if there are any
+register_programs()
+{
+	local program paths=()
+
+	for program in "${programs[@]}"; do
 		case $program in
 		pandoc | shellcheck) program=$(command -v "$program") ;;
 		*) program=$fixtures/$program ;;
 		esac
-		programs+=("$program")
+		paths+=("$program")
 	done
-	"$register" --no-symbols "${programs[@]}" >out 2>&1 || {
+	[ ${#paths[@]} -gt 0 ] || return 0
+	"$register" --no-symbols "$@" "${paths[@]}" >out 2>&1 || {
 		sed 's/^/# /' out
 		return 1
 	}
@@ -130,12 +141,12 @@ programs_needed()
 		first | by_pid | tracepoint) echo mixed && echo chain ;;
 		system_wide | bpftrace | unchanged) echo chain ;;
 		recordings) echo demo && echo demo-plain ;;
-		complete_threads | gc) echo threads-thr ;;
 		gap) echo deep ;;
-		complete_threads_dyn) echo threads-dyn ;;
-		complete_*) echo "${name#complete_}" ;;
+		complete_threads) echo complete_threads-thr ;;
+		complete_threads_dyn) echo complete_threads-dyn ;;
+		complete_*) echo "$name" ;;
 		esac
-	done <tests | sort -u
+	done <tests
 }
 
 # Why walks of the samples in a test have ended; also tells what perf shows of a
@@ -351,7 +362,7 @@ test_gc()
 		collected drop.data drop &&
 		check --least 20 no-gc "$(map threads-thr)" threads-thr drop.data
 	status=$?
-	"$register" -q --no-symbols --gc=collapse "$fixtures/threads-thr"
+	"$register" -q --no-symbols --gc=show "$fixtures/threads-thr"
 	"$register" --symbols-only -q --remove all
 	return "$status"
 }
