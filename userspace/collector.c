@@ -21,6 +21,10 @@
 
 #include "builder.h"
 
+#define WINDOW		(1u << 20)	/* of the file, searched at a time */
+#define MAX_TEXT	128	/* more than the bytes of a message */
+#define MAX_COPIES	4	/* of a message; linkers leave one */
+
 static const char *const root_names[] = {
 	"GarbageCollect", "scheduleDoGC", "gcWorkerThread", "nonmovingCollect",
 	"nonmovingMark", "nonmovingMark_", "nonmovingConcurrentMark",
@@ -57,6 +61,8 @@ struct graph {
 	size_t nr;
 	size_t cap;
 	u8 *bits;		/* of each FDE */
+	u64 copies[NR_PARTS][MAX_COPIES];	/* of the messages */
+	size_t nr_copies[NR_PARTS];
 };
 
 static bool is_rts(const struct hsu_builder *b, u64 addr)
@@ -146,31 +152,50 @@ static void take_edge(void *ctx, u64 after, u64 target, bool call)
 	g->edges[g->nr++] = (struct edge){ g->here, (size_t)(to - fdes->v) };
 }
 
-/* Addresses of a message in sections that hold no code; 0 behind the last. */
-static void find_message(struct hsu_builder *b, const char *text, u64 *addrs,
-			 size_t cap)
+/* Takes the addresses of the messages in a piece of the file. */
+static void scan_window(struct graph *g, u64 addr, const u8 *data, size_t len)
 {
-	const struct hsu_section *s;
-	size_t len = strlen(text) + 1;
-	size_t nr, i, n = 0;
+	enum part part;
 
-	s = hsu_elf_sections(b->elf, &nr);
-	for (i = 0; i < nr && n + 1 < cap; i++) {
-		const u8 *data, *p, *end;
-		size_t bytes;
+	for (part = 0; part < NR_PARTS; part++) {
+		size_t text = strlen(messages[part]) + 1;
+		const u8 *p = data;
 
-		if (s[i].exec || s[i].nobits || !s[i].addr ||
-		    !hsu_elf_data(b->elf, &s[i], &data, &bytes))
+		while (g->nr_copies[part] < MAX_COPIES &&
+		       (p = memmem(p, (size_t)(data + len - p), messages[part],
+				   text)))
+			g->copies[part][g->nr_copies[part]++] =
+				addr + (u64)(p++ - data);
+	}
+}
+
+/* In the segments with code, or in the others that are not written to. */
+static bool find_messages(struct graph *g, bool exec)
+{
+	const struct hsu_load *ld;
+	size_t nr, i, n;
+	u8 *buf = malloc(WINDOW);
+	u64 at;
+
+	if (!buf) {
+		g->b->classes.failed = true;
+		return true;
+	}
+	ld = hsu_elf_loads(g->b->elf, &nr);
+	for (i = 0; i < nr; i++) {
+		if (ld[i].exec != exec || ld[i].write)
 			continue;
-		end = data + bytes;
-		for (p = data; n + 1 < cap; p++) {
-			p = memmem(p, (size_t)(end - p), text, len);
-			if (!p)
+		for (at = ld[i].vaddr; at < ld[i].vaddr + ld[i].filesz;
+		     at += n - MAX_TEXT) {
+			n = hsu_elf_read(g->b->elf, at, buf, WINDOW);
+			if (n)
+				scan_window(g, at, buf, n);
+			if (n < WINDOW)
 				break;
-			addrs[n++] = s[i].addr + (u64)(p - data);
 		}
 	}
-	addrs[n] = 0;
+	free(buf);
+	return g->nr_copies[SCAVENGE] && g->nr_copies[COMPACT];
 }
 
 /* Does code in a range have the address, or its distance from there? */
@@ -200,15 +225,13 @@ static bool refers_to(struct hsu_builder *b, const struct hsu_range *r, u64 addr
 static void find_part(struct graph *g, enum part part)
 {
 	struct hsu_ranges *fdes = &g->b->fdes;
-	u64 addrs[4];
 	size_t i, j;
 
-	find_message(g->b, messages[part], addrs, ARRAY_SIZE(addrs));
 	for (i = 0; i < fdes->nr; i++) {
 		if (!is_rts(g->b, fdes->v[i].start))
 			continue;
-		for (j = 0; addrs[j]; j++)
-			if (refers_to(g->b, &fdes->v[i], addrs[j]))
+		for (j = 0; j < g->nr_copies[part]; j++)
+			if (refers_to(g->b, &fdes->v[i], g->copies[part][j]))
 				g->bits[i] |= 1u << part;
 	}
 }
@@ -290,6 +313,8 @@ static void find_by_messages(struct hsu_builder *b)
 	enum part part;
 	size_t i;
 
+	if (!find_messages(&g, false) && !find_messages(&g, true))
+		return;
 	g.bits = calloc(b->fdes.nr + 1, 1);
 	if (!g.bits) {
 		b->classes.failed = true;
