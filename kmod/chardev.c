@@ -69,10 +69,13 @@ static int hsu_ioctl_image_add(union hsu_arg *u)
 	int err;
 
 	if (arg->reserved ||
-	    arg->flags & ~(HSUNWIND_ADD_PROGRAM | HSUNWIND_ADD_VDSO))
+	    arg->flags & ~(HSUNWIND_ADD_PROGRAM | HSUNWIND_ADD_VDSO |
+			   HSUNWIND_SHOW_MASK))
+		return -EINVAL;
+	if (arg->flags & HSUNWIND_GC_SHOW && arg->flags & HSUNWIND_GC_DROP)
 		return -EINVAL;
 	if (arg->flags & HSUNWIND_ADD_VDSO) {
-		if (arg->fd != -1 || arg->flags & HSUNWIND_ADD_PROGRAM)
+		if (arg->fd != -1 || arg->flags != HSUNWIND_ADD_VDSO)
 			return -EINVAL;
 		return hsu_image_add_file(arg, NULL);
 	}

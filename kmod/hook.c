@@ -81,12 +81,16 @@ static void hsu_walk_prepare(struct hsu_walk *w, const struct hsu_view *view,
 	w->regs[HSU_R13] = regs->r13;
 	w->regs[HSU_R14] = regs->r14;
 	w->regs[HSU_R15] = regs->r15;
-	w->flags = (READ_ONCE(hsu_params.show_internal) ? HSU_SHOW_INTERNAL : 0) |
-		   (READ_ONCE(hsu_params.show_rts) ? HSU_SHOW_RTS : 0);
+	w->flags = view->show;
+	if (READ_ONCE(hsu_params.show_internal))
+		w->flags |= HSUNWIND_SHOW_INTERNAL;
+	if (READ_ONCE(hsu_params.show_rts))
+		w->flags |= HSUNWIND_SHOW_RTS;
 	w->max_steps = clamp_t(u32, READ_ONCE(hsu_params.max_steps), 1,
 			       HSU_MAX_STEPS);
 	w->out = &entry->ip[entry->nr];
 	w->cap = ctx->max_stack - ctx->nr;
+	w->root = ctx->max_stack / 2;
 }
 
 static void hsu_walk_finish(const struct hsu_walk *w, enum hsunwind_stop stop,
@@ -100,6 +104,10 @@ static void hsu_walk_finish(const struct hsu_walk *w, enum hsunwind_stop stop,
 	hsu_count(HSUNWIND_COUNT_FRAMES, w->n);
 	if (view->provisional)
 		hsu_count(HSUNWIND_COUNT_PROVISIONAL, 1);
+	if (w->collecting)
+		hsu_count(HSUNWIND_COUNT_COLLECTING, 1);
+	if (w->gapped)
+		hsu_count(HSUNWIND_COUNT_SHORTENED, 1);
 	if (w->scanned)
 		hsu_count(HSUNWIND_COUNT_SCANNED, 1);
 	if (w->resynced)

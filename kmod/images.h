@@ -57,7 +57,7 @@ struct hsu_key {
 /**
  * struct hsu_entry - a registered image
  * @img: the image, as the core wants it. First, so that it is the same address.
- * @flags: %HSUNWIND_ADD_*.
+ * @flags: %HSUNWIND_ADD_* and %HSUNWIND_SHOW_MASK.
  * @nr_keys: number of @keys in use.
  * @keys: identities of its file: as opened, and beneath an overlayfs.
  * @id: number of the image.
@@ -105,7 +105,7 @@ static inline struct hsu_entry *hsu_entry_of(const struct hsu_image *img)
 /**
  * hsu_entry_create() - make an image from what user space handed over
  * @file: the ELF file, or NULL for the vdso.
- * @flags: %HSUNWIND_ADD_*.
+ * @flags: %HSUNWIND_ADD_* and %HSUNWIND_SHOW_MASK.
  * @data: the image in kernel memory, from kvmalloc(); taken over on success.
  * @bytes: size of @data.
  *

@@ -46,6 +46,7 @@ bool hsu_lookup(struct hsu_view *view)
 	if (table && table->nr_maps) {
 		view->maps = table->maps;
 		view->nr_maps = table->nr_maps;
+		view->show = table->show;
 		view->provisional = false;
 		return true;
 	}
@@ -60,6 +61,7 @@ bool hsu_lookup(struct hsu_view *view)
 		hsu_request_post(current, 0);
 	view->maps = &view->main;
 	view->nr_maps = 1;
+	view->show = entry->flags & HSUNWIND_SHOW_MASK;
 	view->provisional = true;
 	return hsu_main_map(&view->main, &entry->img, mm);
 }

@@ -12,6 +12,7 @@
  * struct hsu_view - the mappings of a process, as one sample sees them
  * @maps: its mappings.
  * @nr_maps: their number.
+ * @show: what is shown, %HSUNWIND_SHOW_MASK.
  * @provisional: the table is not made yet; only the executable is known.
  * @proc: the process, if it is known.
  * @main: the executable, for @maps to point to.
@@ -19,6 +20,7 @@
 struct hsu_view {
 	const struct hsu_map *maps;
 	u32 nr_maps;
+	u32 show;
 	bool provisional;
 	struct hsu_process *proc;
 	struct hsu_map main;

@@ -62,10 +62,14 @@ static struct hsu_table *hsu_table_create(const struct hsu_map *maps, u32 nr,
 		kmalloc(struct_size(table, maps, nr), gfp);
 	if (!table)
 		return NULL;
+	table->show = 0;
 	table->nr_maps = nr;
 	for (i = 0; i < nr; i++) {
+		struct hsu_entry *entry = hsu_entry_of(maps[i].img);
+
 		table->maps[i] = maps[i];
-		hsu_entry_get(hsu_entry_of(maps[i].img));
+		table->show |= entry->flags & HSUNWIND_SHOW_MASK;
+		hsu_entry_get(entry);
 	}
 	return table;
 }

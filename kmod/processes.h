@@ -20,11 +20,13 @@
 /**
  * struct hsu_table - the mappings of a process; immutable once published
  * @rcu: for freeing it.
+ * @show: what is shown, %HSUNWIND_SHOW_MASK.
  * @nr_maps: number of @maps.
  * @maps: sorted by address. Each holds a reference on its image.
  */
 struct hsu_table {
 	struct rcu_head rcu;
+	u32 show;
 	u32 nr_maps;
 	struct hsu_map maps[];
 };

@@ -24,7 +24,7 @@ void hsu_registry_release(void);
 /**
  * hsu_registry_image_add() - register an image
  * @file: the ELF file, or NULL for the vdso.
- * @flags: %HSUNWIND_ADD_*.
+ * @flags: %HSUNWIND_ADD_* and %HSUNWIND_SHOW_MASK.
  * @data: the image in kernel memory, from kvmalloc(); taken over on success.
  * @bytes: size of @data.
  * @id: out: number of the image.

@@ -40,6 +40,7 @@ const struct hsu_range *hsu_ranges_find(const struct hsu_ranges *r, u64 addr);
  * @frames: of them, those of continuations.
  * @closures: of them, those of functions and thunks.
  * @special: bit n: an info table of the n-th frame type that only the RTS has.
+ * @underflow: code of an underflow frame, 0: none.
  */
 struct hsu_gap {
 	u64 start;
@@ -49,6 +50,7 @@ struct hsu_gap {
 	size_t frames;
 	size_t closures;
 	u32 special;
+	u64 underflow;
 };
 
 /**
@@ -86,6 +88,9 @@ struct hsu_stgrun {
  * @stgrun: StgRun.
  * @rets: return addresses of calls of StgRun.
  * @nr_rets: their number.
+ * @collector: functions through which a thread gets into the collector.
+ * @gc_frame: address that stands for the collector in a chain, 0: none.
+ * @gap_frame: address that stands for frames that are left out, 0: none.
  * @info: for the caller.
  */
 struct hsu_builder {
@@ -101,6 +106,9 @@ struct hsu_builder {
 	struct hsu_stgrun stgrun;
 	u64 rets[HSUNWIND_MAX_STGRUN_RETS];
 	size_t nr_rets;
+	struct hsu_ranges collector;
+	u64 gc_frame;
+	u64 gap_frame;
 	struct hsu_build_info *info;
 };
 
@@ -118,6 +126,8 @@ void hsu_build_evidence(struct hsu_builder *b);
 void hsu_build_classes(struct hsu_builder *b);
 /* Replaces the rows of StgRun by correct ones. */
 void hsu_build_stgrun(struct hsu_builder *b);
+/* collector.c: finds the collector; wants the classes. */
+void hsu_build_collector(struct hsu_builder *b);
 /* Adds rows of assembler code without CFI; wants the rows sorted. */
 void hsu_build_asm(struct hsu_builder *b);
 /* Adds the spans of Haskell code, with what @flags (HSU_BUILD_*) allow. */

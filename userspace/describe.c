@@ -18,6 +18,7 @@ static const char *const class_names[HSUNWIND_CLASS_NR] = {
 	[HSUNWIND_CLASS_HS] = "haskell",
 	[HSUNWIND_CLASS_HS_RTS] = "haskell-rts",
 	[HSUNWIND_CLASS_GLUE] = "glue",
+	[HSUNWIND_CLASS_GC] = "collector",
 };
 
 static const char *const kind_names[] = {
@@ -202,6 +203,9 @@ static void file_json(const struct hsu_file *file)
 	}
 	hsu_json_close('}');
 	hsu_json_number("none_bytes", info->none_bytes);
+	hsu_json_number("gc_frame", v.h->gc_frame ? v.h->base + v.h->gc_frame : 0);
+	hsu_json_number("gap_frame",
+			v.h->gap_frame ? v.h->base + v.h->gap_frame : 0);
 	json_symbols(&file->symbols);
 	if (v.h->has_stgrun) {
 		const struct hsunwind_rule *r = &v.rules[v.h->stgrun_rule];
@@ -271,6 +275,20 @@ static void text_stgrun(const struct view *v)
 	putchar('\n');
 }
 
+static void text_stand_ins(const struct view *v)
+{
+	printf("  stand-ins     ");
+	if (v->h->gc_frame)
+		printf("0x%llx for the garbage collector",
+		       (unsigned long long)(v->h->base + v->h->gc_frame));
+	else
+		printf("the garbage collector was not found");
+	if (v->h->gap_frame)
+		printf(", 0x%llx for frames left out",
+		       (unsigned long long)(v->h->base + v->h->gap_frame));
+	putchar('\n');
+}
+
 static void file_text(const struct hsu_file *file, bool verbose)
 {
 	const struct hsu_build_info *info = &file->built.info;
@@ -307,8 +325,10 @@ static void file_text(const struct hsu_file *file, bool verbose)
 	if (verbose || info->nr_damaged)
 		printf("  losses        %u inexpressible rows, %u damaged entries\n",
 		       info->nr_inexpressible, info->nr_damaged);
-	if (v.h->has_stgrun)
+	if (v.h->has_stgrun) {
 		text_stgrun(&v);
+		text_stand_ins(&v);
+	}
 	printf("  code\n");
 	text_classes(file, verbose);
 	text_symbols(&file->symbols);

@@ -19,6 +19,7 @@
  * @dev: device, as st_dev has it.
  * @ino: inode.
  * @program: processes that execute it are to be unwound.
+ * @wanted: asked for by the user, or executed by a process that is.
  * @foreign: a program that neither is nor is linked with Haskell code.
  * @built: its image.
  * @symbols: its symbols for perf.
@@ -29,6 +30,7 @@ struct hsu_file {
 	u64 dev;
 	u64 ino;
 	bool program;
+	bool wanted;
 	bool foreign;
 	struct hsu_built built;
 	struct hsu_symbols symbols;

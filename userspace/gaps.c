@@ -103,6 +103,8 @@ static void scan_gap(struct hsu_builder *b, struct hsu_gap *g,
 			special = hsu_ghc_rts_frame(type);
 			if (special >= 0)
 				g->special |= 1u << special;
+			if (type == HSU_GHC_UNDERFLOW)
+				g->underflow = at + i * 8;
 		}
 		at += (n - 2) * 8;
 	}

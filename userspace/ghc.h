@@ -17,6 +17,7 @@ enum hsu_ghc_kind {
 };
 
 #define HSU_GHC_MAX_TYPE	64
+#define HSU_GHC_UNDERFLOW	35	/* the frame that leads to the next chunk */
 
 /**
  * hsu_ghc_closure() - kind of a closure type

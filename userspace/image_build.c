@@ -43,7 +43,9 @@ static void set_classes(struct hsu_builder *b)
 		if (rule.kind == HSUNWIND_RULE_NONE ||
 		    rule.cls != HSUNWIND_CLASS_C)
 			continue;
-		r = hsu_ranges_find(&b->classes, b->base + s->start);
+		r = hsu_ranges_find(&b->collector, b->base + s->start);
+		if (!r)
+			r = hsu_ranges_find(&b->classes, b->base + s->start);
 		if (libc)
 			rule.cls = HSUNWIND_CLASS_LIBC;
 		else if (r)
@@ -172,6 +174,10 @@ static int fill_header(struct hsu_builder *b, struct hsunwind_image *h,
 	h->has_stgrun = b->stgrun.found;
 	if (b->stgrun.found)
 		h->stgrun_rule = hsu_rows_rule(&b->rows, &b->stgrun.rule);
+	if (b->gc_frame)
+		h->gc_frame = (u32)(b->gc_frame - b->base);
+	if (b->gap_frame)
+		h->gap_frame = (u32)(b->gap_frame - b->base);
 	h->nr_stgrun_rets = (u8)b->nr_rets;
 	for (i = 0; i < b->nr_rets; i++)
 		h->stgrun_rets[i] = (u32)(b->rets[i] - b->base);
@@ -192,7 +198,7 @@ static int assemble(struct hsu_builder *b, struct hsu_built *out,
 	if (fill_header(b, &h, segs, err))
 		return -1;
 	if (b->rows.failed || b->fdes.failed || b->haskell.failed ||
-	    b->classes.failed) {
+	    b->classes.failed || b->collector.failed) {
 		hsu_fail(err, "%s: out of memory, or too many unwind rules",
 			 name);
 		return TOO_LARGE;
@@ -258,6 +264,7 @@ static void run_steps(struct hsu_builder *b, unsigned int flags,
 	hsu_build_evidence(b);
 	hsu_build_stgrun(b);
 	hsu_build_classes(b);
+	hsu_build_collector(b);
 	if (debug && !b->debug && info->is_haskell) {
 		hsu_debugfile_open(b->elf, sep);
 		if (sep->elf && has_debug_frame(sep->elf)) {
@@ -297,6 +304,7 @@ static int build(struct hsu_elf *elf, unsigned int flags,
 	free(b.gaps);
 	free(b.haskell.v);
 	free(b.classes.v);
+	free(b.collector.v);
 	return ret;
 }
 

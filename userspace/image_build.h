@@ -43,6 +43,7 @@ struct hsu_sp_stats {
  * @is_haskell: the file contains Haskell code.
  * @evidence: how that is known.
  * @has_stgrun: the file contains GHC's run-time system.
+ * @has_collector: its collector was found.
  * @ghc_version: major * 100 + minor, 0: not known.
  * @ghc_known: @ghc_version is in the table of ghc.c; otherwise the layout of
  *	the nearest known version is used.
@@ -68,6 +69,7 @@ struct hsu_build_info {
 	bool is_haskell;
 	enum hsu_ghc_evidence evidence;
 	bool has_stgrun;
+	bool has_collector;
 	unsigned int ghc_version;
 	bool ghc_known;
 	char ghc_text[24];

@@ -12,6 +12,15 @@
 #include "newsyms.h"
 #include "zdecode.h"
 
+/* Code that stands for something else in a chain; see struct hsunwind_image. */
+struct mark {
+	u64 start;
+	u64 end;
+	const char *name;
+};
+
+enum { MARK_GC, MARK_GAP, NR_MARKS };
+
 struct maker {
 	struct hsu_newsyms *out;
 	struct hsu_elf *elf;
@@ -25,8 +34,10 @@ struct maker {
 	size_t nr_known;
 	size_t nr_gaps;
 	size_t max_gaps;
+	struct mark marks[NR_MARKS];
 };
 
+#define GC_NAME		"[GC]"
 #define MIN_FUNCTION	16	/* bytes; less is padding */
 #define MAX_RTS_RANGES	64
 
@@ -52,7 +63,7 @@ static u16 section_at(struct maker *m, u64 addr)
 	return 0;
 }
 
-static void add(struct maker *m, u32 name, u64 start, u64 end, u8 info)
+static void add_piece(struct maker *m, u32 name, u64 start, u64 end, u8 info)
 {
 	u16 section = section_at(m, start);
 
@@ -62,6 +73,54 @@ static void add(struct maker *m, u32 name, u64 start, u64 end, u8 info)
 		.st_name = name, .st_info = info, .st_shndx = section,
 		.st_value = start, .st_size = end - start,
 	};
+}
+
+/* What a mark lies in, is divided by it. */
+static void add(struct maker *m, u32 name, u64 start, u64 end, u8 info)
+{
+	size_t i;
+
+	for (i = 0; i < NR_MARKS; i++) {
+		const struct mark *mark = &m->marks[i];
+
+		if (mark->end <= start || mark->start >= end)
+			continue;
+		if (mark->start > start)
+			add(m, name, start, mark->start, info);
+		if (mark->end < end)
+			add(m, name, mark->end, end, info);
+		return;
+	}
+	add_piece(m, name, start, end, info);
+}
+
+/*
+ * With the byte before it, for viewers that look there.
+ */
+static void find_marks(struct maker *m, const struct hsunwind_image *h)
+{
+	if (h->gc_frame)
+		m->marks[MARK_GC] = (struct mark){
+			h->base + h->gc_frame - 1, h->base + h->gc_frame + 1,
+			GC_NAME,
+		};
+	if (h->gap_frame)
+		m->marks[MARK_GAP] = (struct mark){
+			h->base + h->gap_frame - 1, h->base + h->gap_frame + 1,
+			"[frames left out]",
+		};
+}
+
+static void add_marks(struct maker *m)
+{
+	size_t i;
+
+	for (i = 0; i < NR_MARKS; i++)
+		if (m->marks[i].name)
+			add_piece(m, hsu_strtab_add(&m->names->strings,
+						    m->marks[i].name),
+				  m->marks[i].start, m->marks[i].end,
+				  ELF64_ST_INFO(STB_LOCAL, STT_FUNC));
 }
 
 /*
@@ -216,7 +275,7 @@ static void add_others(struct maker *m, const struct hsu_symtab *tab,
  * C code of the run-time system that no symbol tells about. Linkage tables, which
  * have entries of one size, perf knows itself.
  */
-static void add_rts_gap(struct maker *m, u64 start, u64 end)
+static void add_rts_gap(struct maker *m, u64 start, u64 end, const char *name)
 {
 	while (start < end) {
 		const Elf64_Shdr *sh = &m->sh[section_at(m, start)];
@@ -228,7 +287,7 @@ static void add_rts_gap(struct maker *m, u64 start, u64 end)
 			stop = end;
 		if (stop - start >= MIN_FUNCTION && !sh->sh_entsize &&
 		    m->nr_gaps++ < m->max_gaps)
-			add(m, hsu_strtab_add(&m->names->strings, HSU_RTS_NAME),
+			add(m, hsu_strtab_add(&m->names->strings, name),
 			    start, stop, ELF64_ST_INFO(STB_LOCAL, STT_FUNC));
 		start = stop;
 	}
@@ -238,23 +297,24 @@ static void add_rts_gap(struct maker *m, u64 start, u64 end)
  * A stripped program may still export some of its code, for the dynamic linker:
  * then the run-time system's own would be shown as bare addresses.
  */
-static void add_rts_range(struct maker *m, u64 start, u64 end)
+static void add_rts_range(struct maker *m, const struct hsu_range *r)
 {
-	u64 at = start;
+	const char *name = r->cls == HSUNWIND_CLASS_GC ? GC_NAME : HSU_RTS_NAME;
+	u64 at = r->start;
 	size_t i;
 
-	for (i = 0; i < m->nr_known && m->known[i]->st_value < end; i++) {
+	for (i = 0; i < m->nr_known && m->known[i]->st_value < r->end; i++) {
 		const Elf64_Sym *sym = m->known[i];
 
 		if (sym->st_value + sym->st_size < at)
 			continue;
-		add_rts_gap(m, at, sym->st_value);
+		add_rts_gap(m, at, sym->st_value, name);
 		at = sym->st_value + sym->st_size;
 		/* Assembler code may tell no size: up to the next symbol. */
 		if (!sym->st_size && i + 1 < m->nr_known)
 			at = m->known[i + 1]->st_value;
 	}
-	add_rts_gap(m, at, end);
+	add_rts_gap(m, at, r->end, name);
 }
 
 static void add_rts(void *ctx, u64 start, u64 end)
@@ -262,6 +322,13 @@ static void add_rts(void *ctx, u64 start, u64 end)
 	struct maker *m = ctx;
 
 	hsu_ranges_add(&m->rts, start, end, HSUNWIND_CLASS_RTS);
+}
+
+static void add_gc(void *ctx, u64 start, u64 end)
+{
+	struct maker *m = ctx;
+
+	hsu_ranges_add(&m->rts, start, end, HSUNWIND_CLASS_GC);
 }
 
 bool hsu_newsyms_make(struct hsu_newsyms *out, struct hsu_elf *elf,
@@ -276,17 +343,23 @@ bool hsu_newsyms_make(struct hsu_newsyms *out, struct hsu_elf *elf,
 
 	memset(out, 0, sizeof(*out));
 	m.max_gaps = tab->nr + MAX_RTS_RANGES;
-	out->v = calloc(1 + 2 * names->nr + names->nr_conts + tab->nr +
-			m.max_gaps, sizeof(*out->v));
+	find_marks(&m, built->data);
+	/* each mark may divide any symbol */
+	out->v = calloc(1 + NR_MARKS + names->nr_conts + (1 + NR_MARKS) *
+			(2 * names->nr + tab->nr + m.max_gaps),
+			sizeof(*out->v));
 	hsu_image_ranges(built, HSUNWIND_CLASS_RTS, add_rts, &m);
+	hsu_image_ranges(built, HSUNWIND_CLASS_GC, add_gc, &m);
+	hsu_ranges_sort(&m.rts);
 	if (!out->v || !read_known(&m, tab))
 		goto out;
 	out->nr = 1;
+	add_marks(&m);
 	add_procs(&m, names);
 	add_conts(&m, names);
 	add_others(&m, tab, true);
 	for (i = 0; i < m.rts.nr; i++)
-		add_rts_range(&m, m.rts.v[i].start, m.rts.v[i].end);
+		add_rts_range(&m, &m.rts.v[i]);
 	out->nr_local = (u32)out->nr;
 	add_others(&m, tab, false);
 out:

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gcmode.h"
 #include "options.h"
 
 #ifndef HSUNWIND_VERSION
@@ -30,6 +31,11 @@ static void show_help(FILE *f)
 	      "      --no-symbols  write no readable symbols for perf\n"
 	      "      --symbols-only  write nothing else; needs no module\n"
 	      "      --exact-names keep the compiler's z-encoded names\n"
+	      "      --show-internal  frames of GHC's run-time system within Haskell's\n"
+	      "      --show-rts    its frames below Haskell, and start-up code\n"
+	      "      --gc=MODE     collapse: one frame for all that the garbage collector\n"
+	      "                    does (default); show: its frames; drop: none\n"
+	      "      --fold-recursion  a cycle of up to 8 frames only once\n"
 	      "      --list        show registered files and processes\n"
 	      "      --status      show counters, and why walks ended\n"
 	      "      --remove WHAT forget a file, a process, or all\n"
@@ -73,8 +79,8 @@ static bool set_mode(struct options *o, enum mode mode)
 
 enum {
 	OPT_LIST = 256, OPT_STATUS, OPT_REMOVE, OPT_JSON, OPT_DRY_RUN,
-	OPT_NO_DEBUG, OPT_NO_SYMBOLS, OPT_SYMBOLS_ONLY, OPT_EXACT_NAMES, OPT_HELP,
-	OPT_VERSION,
+	OPT_NO_DEBUG, OPT_NO_SYMBOLS, OPT_SYMBOLS_ONLY, OPT_EXACT_NAMES,
+	OPT_SHOW_INTERNAL, OPT_SHOW_RTS, OPT_GC, OPT_FOLD, OPT_HELP, OPT_VERSION,
 };
 
 static const struct option long_options[] = {
@@ -88,6 +94,10 @@ static const struct option long_options[] = {
 	{ "no-symbols", no_argument, NULL, OPT_NO_SYMBOLS },
 	{ "symbols-only", no_argument, NULL, OPT_SYMBOLS_ONLY },
 	{ "exact-names", no_argument, NULL, OPT_EXACT_NAMES },
+	{ "show-internal", no_argument, NULL, OPT_SHOW_INTERNAL },
+	{ "show-rts", no_argument, NULL, OPT_SHOW_RTS },
+	{ "gc", required_argument, NULL, OPT_GC },
+	{ "fold-recursion", no_argument, NULL, OPT_FOLD },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, OPT_HELP },
@@ -148,6 +158,20 @@ static int parse_options(int argc, char **argv, struct options *o)
 		case OPT_EXACT_NAMES:
 			o->exact_names = true;
 			break;
+		case OPT_SHOW_INTERNAL:
+			o->show |= HSUNWIND_SHOW_INTERNAL;
+			break;
+		case OPT_SHOW_RTS:
+			o->show |= HSUNWIND_SHOW_RTS;
+			break;
+		case OPT_GC:
+			if (!hsu_gc_mode(optarg, &o->show))
+				return usage_error("--gc takes collapse, show or drop, not ",
+						   optarg);
+			break;
+		case OPT_FOLD:
+			o->show |= HSUNWIND_FOLD_RECURSION;
+			break;
 		case OPT_HELP:
 			show_help(stdout);
 			return EXIT_SUCCESS;
@@ -176,6 +200,9 @@ static int check_options(const struct options *o, bool args)
 		return usage_error("too many arguments", "");
 	if (!add && o->dry_run)
 		return usage_error("--dry-run needs a program or -p", "");
+	if (o->show && (!add || o->symbols_only))
+		return usage_error("what is shown is told when a program is registered",
+				   "");
 	if (o->symbols_only && (o->no_symbols || o->mode == MODE_LIST ||
 				o->mode == MODE_STATUS))
 		return usage_error("--symbols-only needs a program or --remove",

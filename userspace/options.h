@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "hsunwind.h"
+
 #define NAME	"hsunwind-register"
 
 enum mode {
@@ -25,6 +27,7 @@ enum mode {
  * @no_symbols: write no symbols for perf.
  * @symbols_only: do nothing else.
  * @exact_names: keep z-encoded names.
+ * @show: what is shown of stacks, of %HSUNWIND_SHOW_MASK.
  * @verbose: say more.
  * @quiet: say nothing but errors.
  * @json: print JSON.
@@ -40,6 +43,7 @@ struct options {
 	bool no_symbols;
 	bool symbols_only;
 	bool exact_names;
+	__u32 show;
 	bool verbose;
 	bool quiet;
 	bool json;

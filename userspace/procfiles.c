@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "files_priv.h"
@@ -85,6 +86,16 @@ static int add_map(struct hsu_files *files, int pid, const struct map_line *m)
 	return i;
 }
 
+/* Is this the file that the process executes? */
+static bool is_executed(const struct hsu_file *f, int pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return !stat(path, &st) && st.st_dev == f->dev && st.st_ino == f->ino;
+}
+
 int hsu_files_add_process(struct hsu_files *files, int pid,
 			  struct hsu_error *err)
 {
@@ -109,7 +120,10 @@ int hsu_files_add_process(struct hsu_files *files, int pid,
 			continue;
 		code = true;
 		i = add_map(files, pid, &m);
-		haskell |= i >= 0 && files->v[i].built.info.is_haskell;
+		if (i < 0)
+			continue;
+		haskell |= files->v[i].built.info.is_haskell;
+		files->v[i].wanted |= is_executed(&files->v[i], pid);
 	}
 	free(line);
 	fclose(f);

@@ -38,31 +38,38 @@ static int fail(const struct hsu_error *err)
  * A file that is registered already keeps what it was registered as: adding a
  * running process must not disarm its program.
  */
-static int was_program(int dev, const struct hsu_file *f, bool *program,
-		       struct hsu_error *err)
+static int old_flags(int dev, const struct hsu_file *f, u32 *flags,
+		     struct hsu_error *err)
 {
 	struct hsu_image_entry e;
 	u64 id = 0;
 	int ret;
 
+	*flags = 0;
 	while ((ret = hsu_device_image_next(dev, id, &e, err)) > 0) {
-		if (e.info.dev == f->dev && e.info.ino == f->ino &&
-		    e.info.flags & HSUNWIND_ADD_PROGRAM)
-			*program = true;
+		if (e.info.dev == f->dev && e.info.ino == f->ino)
+			*flags = e.info.flags;
 		id = e.info.id + 1;
 	}
 	return ret;
 }
 
-static int add_file(int dev, const struct hsu_file *f, struct hsu_error *err)
+/*
+ * What is shown is up to the file that is asked for: the libraries that it needs
+ * are others' as well.
+ */
+static int add_file(int dev, const struct hsu_file *f, u32 show,
+		    struct hsu_error *err)
 {
-	bool program = f->program;
 	u32 flags = HSUNWIND_ADD_VDSO;
 
 	if (f->fd >= 0) {
-		if (!program && was_program(dev, f, &program, err))
+		if (old_flags(dev, f, &flags, err))
 			return -1;
-		flags = program ? HSUNWIND_ADD_PROGRAM : 0;
+		if (f->program)
+			flags |= HSUNWIND_ADD_PROGRAM;
+		if (f->wanted)
+			flags = (flags & ~HSUNWIND_SHOW_MASK) | show;
 	}
 	return hsu_device_image_add(dev, flags, f->fd, f->built.data,
 				    f->built.len, f->path, err);
@@ -94,7 +101,7 @@ static int register_all(const struct hsu_files *files, const struct options *o)
 	for (i = 0; i < files->nr && !ret; i++) {
 		const struct hsu_file *f = &files->v[i];
 
-		if (add_file(dev, f, &err)) {
+		if (add_file(dev, f, o->show, &err)) {
 			ret = fail(&err);
 			break;
 		}
@@ -183,14 +190,18 @@ static int run_add(const struct options *o)
 		.warn = warn,
 	};
 	struct hsu_error err;
-	int ret = 0;
+	int ret = 0, file;
 	size_t i;
 
 	if (hsu_files_add_vdso(&files, &err))
 		ret = fail(&err);
-	for (; *argv && !ret; argv++)
-		if (hsu_files_add_program(&files, *argv, &err) < 0)
+	for (; *argv && !ret; argv++) {
+		file = hsu_files_add_program(&files, *argv, &err);
+		if (file < 0)
 			ret = fail(&err);
+		else
+			files.v[file].wanted = true;
+	}
 	if (!ret && hsu_files_check(&files, &err))
 		ret = fail(&err);
 	for (i = 0; i < o->nr_pids && !ret; i++)

@@ -31,16 +31,49 @@ static const char *kind_name(u32 flags)
 	return "library";
 }
 
+/* The options of registration that say what is shown. */
+static const struct {
+	u32 flag;
+	const char *option;
+} show_options[] = {
+	{ HSUNWIND_SHOW_INTERNAL, "--show-internal" },
+	{ HSUNWIND_SHOW_RTS, "--show-rts" },
+	{ HSUNWIND_GC_SHOW, "--gc=show" },
+	{ HSUNWIND_GC_DROP, "--gc=drop" },
+	{ HSUNWIND_FOLD_RECURSION, "--fold-recursion" },
+};
+
+static void each_option(u32 flags, void (*fn)(const char *option))
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(show_options); i++)
+		if (flags & show_options[i].flag)
+			fn(show_options[i].option);
+}
+
+static void print_option(const char *option)
+{
+	printf("  %s", option);
+}
+
+static void json_option(const char *option)
+{
+	hsu_json_string(NULL, option);
+}
+
 static void show_entry(const struct hsu_image_entry *e,
 		       const struct hsu_show *how)
 {
 	char buf[16];
 
 	if (!how->json) {
-		printf("%5llu  %-7s  %8u  %9s  %5u  %s\n",
+		printf("%5llu  %-7s  %8u  %9s  %5u  %s",
 		       (unsigned long long)e->info.id, kind_name(e->info.flags),
 		       e->info.nr_rows, hsu_show_bytes(e->info.bytes, buf),
 		       e->info.nr_procs, e->path);
+		each_option(e->info.flags, print_option);
+		putchar('\n');
 		return;
 	}
 	hsu_json_open(NULL, '{');
@@ -52,6 +85,9 @@ static void show_entry(const struct hsu_image_entry *e,
 	hsu_json_number("dev", e->info.dev);
 	hsu_json_number("ino", e->info.ino);
 	hsu_json_string("path", e->path);
+	hsu_json_open("options", '[');
+	each_option(e->info.flags, json_option);
+	hsu_json_close(']');
 	hsu_json_close('}');
 }
 

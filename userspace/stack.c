@@ -4,13 +4,10 @@
  * core as the kernel module but without it.
  */
 #include <errno.h>
-#include <getopt.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,23 +15,10 @@
 #include "image_build.h"
 #include "ptrace.h"
 #include "stack_maps.h"
+#include "stack_options.h"
 #include "stack_print.h"
 
 #define FIRST_FRAMES	1024u
-
-struct options {
-	pid_t pid;
-	bool raw;
-	bool quiet;
-	bool verbose;
-	bool all;
-	bool no_debug;
-	const char *files;
-	bool both;
-	unsigned long samples;
-	unsigned long interval;		/* milliseconds */
-	unsigned long max_frames;
-};
 
 struct session {
 	const struct options *opt;
@@ -95,8 +79,8 @@ static enum hsunwind_stop walk_thread(struct session *s,
 		w->nr_maps = s->maps.nr;
 		w->ip = t->regs.rip;
 		hsu_dwarf_regs(&t->regs, w->regs);
-		w->flags = s->opt->all ? HSU_SHOW_ALL : 0;
-		w->max_steps = HSU_MAX_STEPS;
+		w->flags = s->opt->show;
+		w->max_steps = s->opt->max_steps;
 		w->out = s->out;
 		w->kinds = s->kinds;
 		w->cap = s->cap;
@@ -107,7 +91,7 @@ static enum hsunwind_stop walk_thread(struct session *s,
 			return HSUNWIND_STOP_NOT_64BIT;
 		}
 		stop = hsu_walk(w);
-		if (stop == HSUNWIND_STOP_BUDGET && grow(s))
+		if ((stop == HSUNWIND_STOP_BUDGET || w->gapped) && grow(s))
 			continue;
 		/* The process may have loaded a library since we looked. */
 		if (stop == HSUNWIND_STOP_NO_CODE && !reread) {
@@ -140,7 +124,6 @@ struct stack {
 
 static void print_stack(struct session *s, const struct stack *st)
 {
-	static const char letter[] = { 'L', 'H', 'C' };
 	__u32 i;
 
 	if (s->opt->verbose && st->stop != HSUNWIND_STOP_COMPLETE)
@@ -150,7 +133,7 @@ static void print_stack(struct session *s, const struct stack *st)
 	if (s->opt->raw) {
 		printf("T %d\n", st->thread.tid);
 		for (i = 0; i < st->n; i++)
-			printf("%c 0x%llx\n", letter[st->kinds[i]],
+			printf("%c 0x%llx\n", hsu_kind_letter[st->kinds[i]],
 			       (unsigned long long)st->out[i]);
 		printf("E %s%s\n", hsu_stop_name(st->stop),
 		       st->scanned ? " scanned" : "");
@@ -354,147 +337,15 @@ out:
 	return ret ? 1 : 0;
 }
 
-static void usage(FILE *f)
-{
-	fputs("Usage: hsunwind-stack [OPTION]... PID\n"
-	      "Print the Haskell and C stacks of all threads of a live process.\n"
-	      "\n"
-	      "  --raw            per thread T <tid>, then L|H|C 0x<address> per frame, leaf\n"
-	      "                   first (leaf, Haskell, C), then E <stop-reason>, with\n"
-	      "                   \"scanned\" behind it if a caller had to be searched for\n"
-	      "  --all            also frames of GHC's run-time system that are left out by\n"
-	      "                   default\n"
-	      "  --no-debug       ignore .debug_frame\n"
-	      "  --files FOLDER   read files that are there instead of the mapped ones that\n"
-	      "                   have the same name (stripped ones, for example)\n"
-	      "  --both           look with the mapped files, and again with those of --files\n"
-	      "  --samples N      look N times, then print a summary of stop reasons\n"
-	      "  --interval MS    milliseconds between samples, on average (100)\n"
-	      "  --max-frames N   frames per stack (65536)\n"
-	      "  -q, --quiet      only the summary\n"
-	      "  -v, --verbose    with incomplete stacks, registers; with -q, those stacks\n"
-	      "  -h, --help       this text\n"
-	      "  -V, --version    version\n"
-	      "\n"
-	      "Exit status: 0 ok, 1 failure, 2 usage.\n", f);
-}
-
-static int written(void)
-{
-	if (!fflush(stdout) && !ferror(stdout))
-		return 0;
-	perror("hsunwind-stack: cannot write the output");
-	return 1;
-}
-
-static int bad_usage(const char *what, const char *value)
-{
-	fprintf(stderr, "hsunwind-stack: %s: %s (see --help)\n", what, value);
-	return 2;
-}
-
-static bool is_folder(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
-static bool number(const char *text, unsigned long max, unsigned long *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtoul(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end && !errno &&
-	       *value <= max;
-}
-
 int main(int argc, char **argv)
 {
-	enum { RAW = 256, ALL, NO_DEBUG, FILES, BOTH, SAMPLES, INTERVAL, MAX_FRAMES };
-	static const struct option longopts[] = {
-		{ "raw", no_argument, NULL, RAW },
-		{ "all", no_argument, NULL, ALL },
-		{ "no-debug", no_argument, NULL, NO_DEBUG },
-		{ "files", required_argument, NULL, FILES },
-		{ "both", no_argument, NULL, BOTH },
-		{ "samples", required_argument, NULL, SAMPLES },
-		{ "interval", required_argument, NULL, INTERVAL },
-		{ "max-frames", required_argument, NULL, MAX_FRAMES },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "verbose", no_argument, NULL, 'v' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
-		{ NULL, 0, NULL, 0 }
-	};
-	struct options opt = {
-		.samples = 1, .interval = 100, .max_frames = 65536,
-	};
 	struct sigaction sa = { .sa_handler = on_interrupt };
-	unsigned long pid;
-	int c;
+	struct options opt;
+	int ret;
 
-	while ((c = getopt_long(argc, argv, "qvhV", longopts, NULL)) != -1) {
-		switch (c) {
-		case RAW:
-			opt.raw = true;
-			break;
-		case ALL:
-			opt.all = true;
-			break;
-		case NO_DEBUG:
-			opt.no_debug = true;
-			break;
-		case FILES:
-			opt.files = optarg;
-			break;
-		case BOTH:
-			opt.both = true;
-			break;
-		case SAMPLES:
-			if (!number(optarg, ULONG_MAX, &opt.samples) ||
-			    !opt.samples)
-				return bad_usage("--samples takes a number from 1",
-						 optarg);
-			break;
-		case INTERVAL:
-			if (!number(optarg, 3600000, &opt.interval))
-				return bad_usage("--interval takes milliseconds",
-						 optarg);
-			break;
-		case MAX_FRAMES:
-			if (!number(optarg, HSU_MAX_STEPS, &opt.max_frames) ||
-			    !opt.max_frames)
-				return bad_usage("--max-frames takes 1 to 131072",
-						 optarg);
-			break;
-		case 'q':
-			opt.quiet = true;
-			break;
-		case 'v':
-			opt.verbose = true;
-			break;
-		case 'h':
-			usage(stdout);
-			return written();
-		case 'V':
-			puts("hsunwind-stack " HSUNWIND_VERSION);
-			return written();
-		default:
-			return 2;
-		}
-	}
-	if (argc - optind != 1)
-		return bad_usage("exactly one process is wanted",
-				 optind < argc ? argv[optind + 1] : "none given");
-	if (opt.files && !is_folder(opt.files))
-		return bad_usage("--files takes a folder", opt.files);
-	if (opt.both && !opt.files)
-		return bad_usage("--both needs --files", "not given");
-	if (!number(argv[optind], INT_MAX, &pid) || !pid)
-		return bad_usage("not a process number", argv[optind]);
-	opt.pid = pid;
+	ret = stack_options_parse(argc, argv, &opt);
+	if (ret >= 0)
+		return ret;
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	return run(&opt);

@@ -51,6 +51,8 @@ void hsu_symbols_close(struct hsu_symbols *syms)
 	free(syms);
 }
 
+const char hsu_kind_letter[HSU_NR_KINDS] = { 'L', 'H', 'C', 'G', 'M' };
+
 static const char *base_name(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -66,7 +68,6 @@ static const char *base_name(const char *path)
 void hsu_print_frame(struct hsu_symbols *syms, unsigned int nr, __u64 addr,
 		     unsigned int kind)
 {
-	static const char letter[] = { 'L', 'H', 'C' };
 	__u64 at = kind == HSU_C ? addr - 1 : addr;
 	const char *name = NULL, *file = NULL, *src = NULL;
 	Dwfl_Module *mod = NULL;
@@ -74,6 +75,11 @@ void hsu_print_frame(struct hsu_symbols *syms, unsigned int nr, __u64 addr,
 	int line = 0;
 	GElf_Sym sym;
 
+	if (kind == HSU_COLLECTOR || kind == HSU_GAP) {
+		printf("#%-3u %c %s\n", nr, hsu_kind_letter[kind],
+		       kind == HSU_GAP ? "[frames left out]" : "[GC]");
+		return;
+	}
 	if (syms) {
 		mod = dwfl_addrmodule(syms->dwfl, at);
 		if (!mod && !report(syms))
@@ -89,7 +95,8 @@ void hsu_print_frame(struct hsu_symbols *syms, unsigned int nr, __u64 addr,
 		if (l)
 			src = dwfl_lineinfo(l, NULL, &line, NULL, NULL, NULL);
 	}
-	printf("#%-3u %c 0x%016llx", nr, letter[kind], (unsigned long long)addr);
+	printf("#%-3u %c 0x%016llx", nr, hsu_kind_letter[kind],
+	       (unsigned long long)addr);
 	if (name)
 		printf(" %s", name);
 	if (name && offset)

@@ -10,6 +10,9 @@
 
 struct hsu_symbols;
 
+/* A letter for each &enum hsu_kind. */
+extern const char hsu_kind_letter[HSU_NR_KINDS];
+
 /**
  * hsu_symbols_open() - prepare to name addresses of a live process
  * @pid: the process.

@@ -34,7 +34,7 @@
  */
 
 #define HSUNWIND_IMAGE_MAGIC	0x31495348	/* "HSI1" */
-#define HSUNWIND_IMAGE_VERSION	1
+#define HSUNWIND_IMAGE_VERSION	2
 
 #define HSUNWIND_MAX_IMAGE_SIZE	(64u << 20)	/* bytes */
 #define HSUNWIND_MAX_ROWS	(8u << 20)
@@ -48,7 +48,8 @@
 #define HSUNWIND_CLASS_HS	3	/* Haskell code */
 #define HSUNWIND_CLASS_HS_RTS	4	/* Cmm code of GHC's run-time system */
 #define HSUNWIND_CLASS_GLUE	5	/* code that only leads from one call to another */
-#define HSUNWIND_CLASS_NR	6
+#define HSUNWIND_CLASS_GC	6	/* C code that does nothing but collect */
+#define HSUNWIND_CLASS_NR	7
 
 /* How to get from a frame to its caller. */
 #define HSUNWIND_RULE_NONE	0	/* unknown code: the walk ends */
@@ -185,6 +186,11 @@ struct hsunwind_ghc {
  * @nr_stgrun_rets: number of entries used in @stgrun_rets.
  * @stgrun_rets: return addresses of the calls of StgRun, relative to @base. If
  *	there are none, any C return address is taken.
+ * @gc_frame: address that stands in the chain for all that the collector does,
+ *	relative to @base, in code of class %HSUNWIND_CLASS_GC or
+ *	%HSUNWIND_CLASS_RTS; 0: none, and the collector's frames are shown.
+ * @gap_frame: address that stands in the chain for frames that are left out,
+ *	relative to @base, in code of class %HSUNWIND_CLASS_HS_RTS; 0: none.
  * @ghc: layout of GHC's run-time system.
  */
 struct hsunwind_image {
@@ -205,6 +211,8 @@ struct hsunwind_image {
 	__u8	has_stgrun;
 	__u8	nr_stgrun_rets;
 	__u32	stgrun_rets[HSUNWIND_MAX_STGRUN_RETS];
+	__u32	gc_frame;
+	__u32	gap_frame;
 	struct hsunwind_ghc ghc;
 };
 
@@ -271,10 +279,26 @@ enum hsunwind_stop {
 #define HSUNWIND_ADD_PROGRAM	(1u << 0)	/* processes that exec it are unwound */
 #define HSUNWIND_ADD_VDSO	(1u << 1)	/* describes the vdso: fd must be -1 */
 
+/*
+ * What is shown of the stacks of processes that map the file. Where the files of
+ * a process differ, each of these counts that one of them has; %HSUNWIND_GC_SHOW
+ * before %HSUNWIND_GC_DROP.
+ */
+#define HSUNWIND_SHOW_INTERNAL	(1u << 8)	/* frames of HSUNWIND_CLASS_HS_RTS */
+#define HSUNWIND_SHOW_RTS	(1u << 9)	/* plumbing below a Haskell stack */
+#define HSUNWIND_GC_SHOW	(1u << 10)	/* the collector's frames, not one for all */
+#define HSUNWIND_GC_DROP	(1u << 11)	/* nothing while it collects */
+#define HSUNWIND_FOLD_RECURSION	(1u << 12)	/* a cycle of callers only once */
+#define HSUNWIND_SHOW_MASK	(HSUNWIND_SHOW_INTERNAL | HSUNWIND_SHOW_RTS |	\
+				 HSUNWIND_GC_SHOW | HSUNWIND_GC_DROP |		\
+				 HSUNWIND_FOLD_RECURSION)
+
 /**
  * struct hsunwind_image_add - argument of %HSUNWIND_IOC_IMAGE_ADD
  * @size: sizeof(struct hsunwind_image_add).
- * @flags: %HSUNWIND_ADD_*.
+ * @flags: %HSUNWIND_ADD_*, and of %HSUNWIND_SHOW_MASK what the user wants to
+ *	see; not both %HSUNWIND_GC_SHOW and %HSUNWIND_GC_DROP, and nothing of it
+ *	with %HSUNWIND_ADD_VDSO.
  * @fd: the ELF file, open for reading. The kernel takes the identity of the
  *	file from it. An image of the same file is replaced.
  * @reserved: must be 0.
@@ -299,7 +323,7 @@ struct hsunwind_image_add {
 /**
  * struct hsunwind_image_info - argument of %HSUNWIND_IOC_IMAGE_NEXT
  * @size: sizeof(struct hsunwind_image_info).
- * @flags: out: %HSUNWIND_ADD_* given when it was added.
+ * @flags: out: the flags given when it was added.
  * @id: in: the call returns the image with the lowest number >= @id (ENOENT:
  *	there is none); out: its number.
  * @path: address of a buffer for the path of the file, NUL-terminated, or 0.
@@ -368,7 +392,9 @@ struct hsunwind_process {
 	X(3, SCANNED, "scanned", "samples whose first caller was found by a scan") \
 	X(4, RESYNCED, "resynced", "safe calls whose stack had moved")		\
 	X(5, TABLES, "tables", "tables of mappings made")			\
-	X(6, BUSY, "busy", "samples left to the kernel because a walk was interrupted")
+	X(6, BUSY, "busy", "samples left to the kernel because a walk was interrupted") \
+	X(7, COLLECTING, "collecting", "samples of the collector, shown as one frame or none") \
+	X(8, SHORTENED, "shortened", "samples with frames left out in the middle of the stack")
 
 #define HSUNWIND_COUNTER_ENUM(nr, sym, name, text)	HSUNWIND_COUNT_##sym = nr,
 enum hsunwind_counter {

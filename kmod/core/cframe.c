@@ -49,7 +49,9 @@ int hsu_load_slots(struct hsu_walk *w, const struct hsunwind_rule *rule,
 		else if (!hsu_read(w, base + 8 * (s64)slot, &value[i], 8))
 			return HSUNWIND_STOP_READ_C;
 	}
-	w->callee_cls = rule->cls;
+	/* The collector is the run-time system's, too. */
+	w->callee_cls = rule->cls == HSUNWIND_CLASS_GC ?
+		HSUNWIND_CLASS_RTS : rule->cls;
 	w->callee[0] = w->regs[HSU_RBX];
 	w->callee[1] = w->regs[HSU_R14];
 	for (i = 0; i < ARRAY_SIZE(slots); i++) {

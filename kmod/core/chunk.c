@@ -69,6 +69,16 @@ static bool inside(const struct hsu_chunk *chunk, u64 addr)
 	return addr >= chunk->start && addr < chunk->end;
 }
 
+bool hsu_chunk_below(struct hsu_walk *w, const struct hsu_chunk *chunk,
+		     u64 *addr)
+{
+	u64 info;
+
+	*addr = chunk->end - UNDERFLOW_BYTES;
+	return hsu_read(w, *addr, &info, 8) &&
+	       has_type(w, info, HSU_UNDERFLOW_FRAME);
+}
+
 /*
  * The copy of a chunk gets its sp after its header, and then its words, up to
  * the stop or underflow frame at its end.
@@ -82,8 +92,7 @@ static bool is_complete(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		return false;
 	return (hsu_read(w, chunk->end - ghc->header, &info, 8) &&
 		has_type(w, info, HSU_STOP_FRAME)) ||
-	       (hsu_read(w, chunk->end - UNDERFLOW_BYTES, &info, 8) &&
-		has_type(w, info, HSU_UNDERFLOW_FRAME));
+	       hsu_chunk_below(w, chunk, &info);
 }
 
 /* From an address inside of it: the chunk that a copy is made of. */

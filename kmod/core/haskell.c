@@ -119,17 +119,15 @@ int hsu_frame_at(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 addr,
 	return ret;
 }
 
-static int next_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-		      u64 *addr)
+int hsu_next_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 addr,
+		   struct hsu_chunk *chunk)
 {
-	struct hsu_chunk chunk;
 	u64 stack;
 
-	if (!stack_word(w, *addr + 8, &stack))
+	if (!stack_word(w, addr + 8, &stack))
 		return HSUNWIND_STOP_READ_SP;
-	if (!hsu_chunk_at(w, ghc, stack, 0, &chunk))
+	if (!hsu_chunk_at(w, ghc, stack, 0, chunk))
 		return HSUNWIND_STOP_BAD_CHUNK;
-	*addr = chunk.sp;
 	return HSU_GO;
 }
 
@@ -194,6 +192,20 @@ found:
 	return HSU_GO;
 }
 
+static int leave_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		       u64 *addr)
+{
+	struct hsu_chunk chunk;
+	int ret;
+
+	if (hsu_is_deep(w))
+		return hsu_skip_chunks(w, ghc, addr);
+	ret = hsu_next_chunk(w, ghc, *addr, &chunk);
+	if (ret == HSU_GO)
+		*addr = chunk.sp;
+	return ret;
+}
+
 /* All frames of the stack from the caller's on. */
 static int walk_frames(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		       u64 addr)
@@ -214,7 +226,7 @@ static int walk_frames(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		if (ret != HSU_GO || f.type == HSU_STOP_FRAME)
 			return ret;
 		if (f.type == HSU_UNDERFLOW_FRAME)
-			ret = next_chunk(w, ghc, &addr);
+			ret = leave_chunk(w, ghc, &addr);
 		else
 			addr += f.words * 8ull;
 	}
@@ -226,7 +238,7 @@ int hsu_step_haskell(struct hsu_walk *w, const struct hsu_map *map,
 {
 	const struct hsunwind_ghc *ghc = &map->img->hdr->ghc;
 	u64 rsp = w->regs[HSU_RSP];
-	u32 n = w->n;
+	u32 nr = w->nr;
 	u64 addr;
 	int ret;
 
@@ -235,13 +247,14 @@ int hsu_step_haskell(struct hsu_walk *w, const struct hsu_map *map,
 	if (rule->kind == HSUNWIND_RULE_HS_SP ||
 	    rule->kind == HSUNWIND_RULE_HS_SAVED)
 		rsp += rule->arg;
+	w->skipped = false;
 	w->squeezed = 0;
 	w->incall = 0;
 	ret = hsu_first_frame(w, map, rule, &addr);
 	if (ret == HSU_GO)
 		ret = walk_frames(w, ghc, addr);
 	if (!hsu_stays_suspended(w, ghc)) {
-		w->n = n;
+		hsu_chain_cut(w, nr);
 		return HSUNWIND_STOP_BAD_FRAME;
 	}
 	return ret == HSU_GO ? step_stgrun(w, map, rsp) : ret;

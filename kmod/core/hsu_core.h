@@ -77,20 +77,26 @@ struct hsu_map {
 	const struct hsu_image *img;
 };
 
-#define HSU_SHOW_INTERNAL	(1u << 0)	/* frames of HSUNWIND_CLASS_HS_RTS */
-#define HSU_SHOW_RTS		(1u << 1)	/* plumbing below a Haskell stack */
-#define HSU_SHOW_ALL		(HSU_SHOW_INTERNAL | HSU_SHOW_RTS)
+/* Everything that there is. */
+#define HSU_SHOW_ALL	(HSUNWIND_SHOW_INTERNAL | HSUNWIND_SHOW_RTS | \
+			 HSUNWIND_GC_SHOW)
 
 /* Kind of an entry of the chain, for tools that want to know. */
 enum hsu_kind {
 	HSU_LEAF,
 	HSU_HASKELL,
 	HSU_C,
+	HSU_COLLECTOR,	/* stands for all that the collector does */
+	HSU_GAP,	/* stands for frames that are left out */
+	HSU_NR_KINDS
 };
 
 #define HSU_BLOCK_WORDS		32	/* of the Haskell stack, read at a time */
 #define HSU_SEEN_SETS	32	/* of frames of a stack that may be squeezed */
 #define HSU_SEEN_WAYS	4	/* of them in each */
+#define HSU_MAX_CYCLE		8	/* entries of a recursion that is folded */
+#define HSU_RECENT		(2 * HSU_MAX_CYCLE)
+#define HSU_ROOT_CHUNKS		32	/* of a deep stack, that are walked */
 #define HSU_MAX_STEPS		(1u << 20)	/* physical frames per walk */
 
 /**
@@ -100,13 +106,17 @@ enum hsu_kind {
  * @nr_maps: in: their number.
  * @ip: in: interrupted instruction.
  * @regs: in: registers at @ip by DWARF number.
- * @flags: in: %HSU_SHOW_*.
- * @max_steps: in: physical frames to visit at most, up to %HSU_MAX_STEPS.
+ * @flags: in: %HSUNWIND_SHOW_MASK.
+ * @max_steps: in: physical frames and chunks to visit at most, up to
+ *	%HSU_MAX_STEPS.
  * @out: in: where the chain goes, leaf first.
  * @kinds: in: where the kind of each entry goes, or NULL.
  * @cap: in: entries that fit, at least 1.
- * @n: out: entries written.
- * @steps: out: physical frames visited.
+ * @root: in: of them, those for the root if not all frames fit; 0: half of them.
+ * @n: out: entries written; 0 only with %HSUNWIND_GC_DROP.
+ * @collecting: out: this is the collector at work.
+ * @gapped: out: frames are left out, see %HSU_GAP.
+ * @steps: out: physical frames and chunks visited.
  * @scanned: out: number of Haskell functions whose caller had to be searched.
  * @resynced: out: number of safe calls whose Haskell stack had moved.
  *
@@ -123,19 +133,34 @@ struct hsu_walk {
 	u64 *out;
 	u8 *kinds;
 	u32 cap;
+	u32 root;
 
 	u32 n;
+	bool collecting;
+	bool gapped;
 	u32 steps;
 	u32 scanned;
 	u32 resynced;
 
 	/* private: */
+	u32 nr;			/* length of the chain if all of it did fit */
+	u32 gap_at;		/* see chain.c */
+	u32 ring_size;
+	u32 ring_first;
+	u32 ring_nr;
+	u64 recent[HSU_RECENT];	/* the last entries, for a recursion */
+	u32 last_recent;
+	u32 nr_recent;
+	bool skipped;		/* the root of this stack is being walked */
+	u64 root_sp[HSU_ROOT_CHUNKS];	/* and size in use of its last chunks */
+	u32 root_words[HSU_ROOT_CHUNKS];
 	u32 valid;		/* bit mask of the registers still known */
 	bool exact;		/* ip is an instruction, not a return address */
 	bool below_haskell;	/* only plumbing seen since the Haskell stack */
 	bool have_tail;		/* @tail is the end of some plumbing */
 	u32 tail;		/* chain length when that plumbing ended */
 	u32 tail_own;		/* frames of the user's own C code since then */
+	u32 own;		/* chain length behind the last of his frames */
 	u32 nr_incalls;		/* call-in records that belong to inner stacks */
 	bool incall_used;	/* one of them to the stack that is walked */
 	u8 callee_cls;		/* class of the C frame one below */
@@ -157,8 +182,8 @@ struct hsu_walk {
  * hsu_walk() - walk the stack of one thread
  * @w: input filled in, everything else zero.
  *
- * The first entry is always @w->ip. No entry is ever written that was not
- * checked to lie in code of a known image, except that first one.
+ * The first entry is @w->ip, if the collector is not at work. No entry is ever
+ * written that was not checked to lie in code of a known image, except that one.
  *
  * Context: any, NMI included. Time is bounded by @max_steps and @cap.
  * Return: why the walk ended, an &enum hsunwind_stop.

@@ -37,6 +37,40 @@ static inline bool hsu_valid(const struct hsu_walk *w, u32 reg)
 }
 
 /**
+ * hsu_chain_add() - put an entry into the chain
+ * @w: the walk.
+ * @addr: its address.
+ * @kind: its kind.
+ *
+ * A full chain loses what is in its middle.
+ *
+ * Return: %HSU_GO, or %HSUNWIND_STOP_BUDGET if the chain is full, and no address
+ * is known to stand for a gap.
+ */
+int hsu_chain_add(struct hsu_walk *w, u64 addr, enum hsu_kind kind);
+
+/**
+ * hsu_chain_cut() - take the last entries off again
+ * @w: the walk.
+ * @nr: what @w->nr has been before them.
+ */
+void hsu_chain_cut(struct hsu_walk *w, u32 nr);
+
+/**
+ * hsu_chain_leave_out() - the frames that follow here are left out
+ * @w: the walk. Only its leaf-most entries are kept.
+ *
+ * Return: false if no address is known to stand for them: nothing has changed.
+ */
+bool hsu_chain_leave_out(struct hsu_walk *w);
+
+/**
+ * hsu_chain_finish() - put the entries in order, after the last
+ * @w: the walk; sets @w->n.
+ */
+void hsu_chain_finish(struct hsu_walk *w);
+
+/**
  * hsu_emit_haskell() - put a Haskell address into the chain, or hide it
  * @w: the walk.
  * @addr: the address.
@@ -178,6 +212,46 @@ bool hsu_closure_info(struct hsu_walk *w, u64 addr, u64 *info);
  */
 bool hsu_chunk_at(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 stack,
 		  u64 near, struct hsu_chunk *chunk);
+
+/**
+ * hsu_chunk_below() - the end of a chunk that is not the last of its stack
+ * @w: the walk.
+ * @chunk: from hsu_chunk_at().
+ * @addr: out: address of its underflow frame.
+ *
+ * Return: false if it ends with the stop frame.
+ */
+bool hsu_chunk_below(struct hsu_walk *w, const struct hsu_chunk *chunk,
+		     u64 *addr);
+
+/**
+ * hsu_next_chunk() - over an underflow frame
+ * @w: the walk.
+ * @ghc: layout of the run-time system.
+ * @addr: address of the frame.
+ * @chunk: out: the chunk that it leads to.
+ *
+ * Return: %HSU_GO or why not.
+ */
+int hsu_next_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 addr,
+		   struct hsu_chunk *chunk);
+
+/**
+ * hsu_is_deep() - is it time to leave out frames?
+ * @w: the walk, at the end of a chunk.
+ */
+bool hsu_is_deep(const struct hsu_walk *w);
+
+/**
+ * hsu_skip_chunks() - from chunk to chunk to the root of a deep stack
+ * @w: the walk.
+ * @ghc: layout of the run-time system.
+ * @addr: in: address of an underflow frame; out: of the frame to go on with.
+ *
+ * Return: %HSU_GO or why the walk ends.
+ */
+int hsu_skip_chunks(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		    u64 *addr);
 
 /**
  * hsu_thread_chunk() - topmost chunk of a Haskell thread

@@ -106,6 +106,25 @@ static const char *check_rows(const struct hsunwind_image *h, const u32 *pcs,
 	return NULL;
 }
 
+/* An address that may be put into a chain must be in code of these classes. */
+static bool frame_ok(const struct hsu_image *img, u32 addr, u32 classes)
+{
+	const struct hsunwind_rule *r = addr ? hsu_image_rule(img, addr) : NULL;
+
+	return !addr || (r && r->kind != HSUNWIND_RULE_NONE &&
+			 classes & 1u << r->cls);
+}
+
+static const char *check_frames(const struct hsu_image *img)
+{
+	if (!frame_ok(img, img->hdr->gc_frame, 1u << HSUNWIND_CLASS_GC |
+					       1u << HSUNWIND_CLASS_RTS))
+		return "gc_frame: not in the collector";
+	if (!frame_ok(img, img->hdr->gap_frame, 1u << HSUNWIND_CLASS_HS_RTS))
+		return "gap_frame: not in the run-time system's Haskell code";
+	return NULL;
+}
+
 static const char *check_stgrun(const struct hsunwind_image *h,
 				const struct hsunwind_rule *rules)
 {
@@ -170,6 +189,8 @@ const char *hsu_image_init(struct hsu_image *img, const void *data, size_t len)
 		err = check_rows(h, img->pcs, img->ids, img->rules);
 	if (!err)
 		err = check_stgrun(h, img->rules);
+	if (!err)
+		err = check_frames(img);
 	if (!err)
 		err = check_ghc(&h->ghc);
 	return err;

@@ -36,22 +36,16 @@ int hsu_find(const struct hsu_walk *w, u64 addr, const struct hsu_map **map,
 	return HSU_GO;
 }
 
-static int emit(struct hsu_walk *w, u64 addr, enum hsu_kind kind)
-{
-	if (w->n >= w->cap)
-		return HSUNWIND_STOP_BUDGET;
-	if (w->kinds)
-		w->kinds[w->n] = kind;
-	w->out[w->n++] = addr;
-	return HSU_GO;
-}
-
 int hsu_emit_haskell(struct hsu_walk *w, u64 addr, u8 cls)
 {
+	int ret;
+
 	w->have_tail = false;
-	if (cls == HSUNWIND_CLASS_HS_RTS && !(w->flags & HSU_SHOW_INTERNAL))
+	if (cls == HSUNWIND_CLASS_HS_RTS && !(w->flags & HSUNWIND_SHOW_INTERNAL))
 		return HSU_GO;
-	return emit(w, addr, HSU_HASKELL);
+	ret = hsu_chain_add(w, addr, HSU_HASKELL);
+	w->own = w->nr;
+	return ret;
 }
 
 /*
@@ -61,21 +55,40 @@ int hsu_emit_haskell(struct hsu_walk *w, u64 addr, u8 cls)
  */
 static int emit_c(struct hsu_walk *w, u64 addr, u8 cls)
 {
+	if (cls == HSUNWIND_CLASS_GC)
+		cls = HSUNWIND_CLASS_RTS;
 	if (cls == HSUNWIND_CLASS_GLUE) {
-		if (!(w->flags & HSU_SHOW_RTS))
+		if (!(w->flags & HSUNWIND_SHOW_RTS))
 			return HSU_GO;
 	} else if (w->below_haskell && cls == HSUNWIND_CLASS_RTS) {
 		w->have_tail = true;
-		w->tail = w->n;
+		w->tail = w->nr;
 		w->tail_own = 0;
-		if (!(w->flags & HSU_SHOW_RTS))
+		if (!(w->flags & HSUNWIND_SHOW_RTS))
 			return HSU_GO;
 	} else {
 		w->below_haskell = false;
 		if (cls != HSUNWIND_CLASS_LIBC)
 			w->tail_own++;
 	}
-	return emit(w, addr, HSU_C);
+	return hsu_chain_add(w, addr, HSU_C);
+}
+
+/*
+ * The collector runs on top of whatever stack was there when it was time for it,
+ * or on threads of its own, and calls the program's code for nothing but
+ * finalizers. One entry for all of it, without a caller; what a finalizer does
+ * stays, and hangs from that.
+ */
+static int collector(struct hsu_walk *w, const struct hsu_map *map)
+{
+	w->collecting = true;
+	w->have_tail = false;
+	hsu_chain_cut(w, w->own);
+	if (!(w->flags & HSUNWIND_GC_DROP))
+		hsu_chain_add(w, map->bias + map->img->hdr->gc_frame,
+			      HSU_COLLECTOR);
+	return HSUNWIND_STOP_COMPLETE;
 }
 
 /*
@@ -87,8 +100,8 @@ static int emit_c(struct hsu_walk *w, u64 addr, u8 cls)
  */
 static void drop_startup(struct hsu_walk *w)
 {
-	if (w->have_tail && w->tail_own <= 1 && !(w->flags & HSU_SHOW_RTS))
-		w->n = w->tail;
+	if (w->have_tail && w->tail_own <= 1 && !(w->flags & HSUNWIND_SHOW_RTS))
+		hsu_chain_cut(w, w->tail);
 }
 
 static int step(struct hsu_walk *w, bool leaf)
@@ -117,6 +130,9 @@ static int step(struct hsu_walk *w, bool leaf)
 	if (!leaf && hsu_is_haskell(rule) &&
 	    (w->below_haskell || hsu_has_forked(w, &map->img->hdr->ghc)))
 		return HSUNWIND_STOP_COMPLETE;
+	if (rule->cls == HSUNWIND_CLASS_GC && map->img->hdr->gc_frame &&
+	    !(w->flags & HSUNWIND_GC_SHOW))
+		return collector(w, map);
 	if (!leaf) {
 		ret = hsu_is_haskell(rule) ?
 			hsu_emit_haskell(w, w->ip, rule->cls) :
@@ -124,6 +140,10 @@ static int step(struct hsu_walk *w, bool leaf)
 		if (ret != HSU_GO)
 			return ret;
 	}
+	/* But for a call by a linkage table, which is anybody's. */
+	if (hsu_is_haskell(rule) || (rule->cls == HSUNWIND_CLASS_C &&
+				     rule->kind != HSUNWIND_RULE_PLT))
+		w->own = w->nr;
 	if (hsu_is_haskell(rule))
 		return hsu_step_haskell(w, map, rule);
 	return hsu_step_c(w, rule);
@@ -135,12 +155,15 @@ enum hsunwind_stop hsu_walk(struct hsu_walk *w)
 
 	w->valid = HSU_ALL_REGS;
 	w->exact = true;
-	ret = emit(w, w->ip, HSU_LEAF);
+	ret = hsu_chain_add(w, w->ip, HSU_LEAF);
 	if (ret == HSU_GO)
 		ret = step(w, true);
 	while (ret == HSU_GO)
 		ret = step(w, false);
 	if (ret == HSUNWIND_STOP_COMPLETE)
 		drop_startup(w);
+	if (ret == HSUNWIND_STOP_STEPS)
+		hsu_chain_leave_out(w);
+	hsu_chain_finish(w);
 	return ret;
 }

@@ -102,19 +102,30 @@ run_counted()
 	return "$status"
 }
 
-# What the tests that are run need; with all libraries, once.
+# What the tests that are run need; with all libraries, once. Where all stacks are
+# to be complete, those of the collector count, too.
 test_register()
 {
-	local program programs=()
+	mapfile -t programs < <(programs_needed | grep -v '^complete_' | sort -u)
+	register_programs || return 1
+	mapfile -t programs < <(programs_needed | sed -n 's/^complete_//p')
+	register_programs --gc=show
+}
 
-	for program in $(programs_needed); do
+# register_programs OPTION...: all in programs, if there are any
+register_programs()
+{
+	local program paths=()
+
+	for program in "${programs[@]}"; do
 		case $program in
 		pandoc | shellcheck) program=$(command -v "$program") ;;
 		*) program=$fixtures/$program ;;
 		esac
-		programs+=("$program")
+		paths+=("$program")
 	done
-	"$register" --no-symbols "${programs[@]}" >out 2>&1 || {
+	[ ${#paths[@]} -gt 0 ] || return 0
+	"$register" --no-symbols "$@" "${paths[@]}" >out 2>&1 || {
 		sed 's/^/# /' out
 		return 1
 	}
@@ -130,11 +141,12 @@ programs_needed()
 		first | by_pid | tracepoint) echo mixed && echo chain ;;
 		system_wide | bpftrace | unchanged) echo chain ;;
 		recordings) echo demo && echo demo-plain ;;
-		complete_threads) echo threads-thr ;;
-		complete_threads_dyn) echo threads-dyn ;;
-		complete_*) echo "${name#complete_}" ;;
+		gap) echo deep ;;
+		complete_threads) echo complete_threads-thr ;;
+		complete_threads_dyn) echo complete_threads-dyn ;;
+		complete_*) echo "$name" ;;
 		esac
-	done <tests | sort -u
+	done <tests
 }
 
 # Why walks of the samples in a test have ended; also tells what perf shows of a
@@ -316,6 +328,42 @@ test_recordings()
 	"$register" --symbols-only -q --remove all
 }
 
+# A stack much deeper than what perf takes by default.
+test_gap()
+{
+	local status
+
+	"$register" --symbols-only -q "$fixtures/deep" &&
+		sysctl -q kernel.perf_event_max_stack=127 &&
+		record gap.data -- "$fixtures/deep" "$seconds" &&
+		check gap "$(map deep)" deep gap.data
+	status=$?
+	sysctl -q kernel.perf_event_max_stack=4000
+	"$register" --symbols-only -q --remove all
+	return "$status"
+}
+
+# collected FILE MODE: a recording of a program that collects a lot.
+collected()
+{
+	"$register" -q --gc="$2" "$fixtures/threads-thr" &&
+		record "$1" -- "$fixtures/threads-thr" "$seconds" 50 +RTS -N2 -A64k
+}
+
+# The collector is one frame, or none, on all threads.
+test_gc()
+{
+	local status
+
+	collected gc.data collapse && check gc "$(map threads-thr)" threads-thr gc.data &&
+		collected drop.data drop &&
+		check --least 20 no-gc "$(map threads-thr)" threads-thr drop.data
+	status=$?
+	"$register" -q --no-symbols --gc=show "$fixtures/threads-thr"
+	"$register" --symbols-only -q --remove all
+	return "$status"
+}
+
 # A program that is not registered: as if there were no module. Last, since it
 # unloads it.
 test_unchanged()
@@ -338,6 +386,8 @@ all_tests()
 	for name in chain mixed mixed-thr frames; do
 		echo "tight $name"
 	done
+	echo gap
+	echo gc
 	printf '%s\n' complete_threads complete_threads_dyn complete_pandoc \
 		complete_shellcheck system_wide by_pid tracepoint bpftrace \
 		recordings first unchanged

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <err.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -64,15 +65,15 @@ static int event_open(void)
 	return fd;
 }
 
-/* Takes the sample at @ip out of the ring; there must be one. */
-static void chain_read(struct chain *chain, const void *ring, long shift)
+/* Takes the sample of leaf out of the ring; returns false if there is none. */
+static bool chain_read(struct chain *chain, const void *ring, long shift)
 {
 	const struct perf_event_mmap_page *meta = ring;
 	const char *data = (const char *)ring + meta->data_offset;
 	__u64 at = 0;
 
 	chain->n = 0;
-	while (at < meta->data_head && !chain->n) {
+	while (at < meta->data_head) {
 		const struct perf_event_header *h = (const void *)(data + at);
 		const __u64 *sample = (const void *)(h + 1);
 		__u64 ip = sample[0] - shift;
@@ -86,7 +87,9 @@ static void chain_read(struct chain *chain, const void *ring, long shift)
 		for (__u64 i = 0; i < nr && chain->n < CHAIN_MAX; i++)
 			if (sample[2 + i] < PERF_CONTEXT_MAX)
 				chain->ip[chain->n++] = sample[2 + i];
+		return true;
 	}
+	return false;
 }
 
 void chain_sample_at(struct chain *chain, long shift)
@@ -104,8 +107,7 @@ void chain_sample_at(struct chain *chain, long shift)
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	run(page);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	chain_read(chain, ring, shift);
-	if (!chain->n)
+	if (!chain_read(chain, ring, shift))
 		errx(1, "the page fault was not sampled");
 	munmap(page, 4096);
 	munmap(ring, len);

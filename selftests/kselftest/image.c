@@ -132,7 +132,8 @@ FIXTURE_TEARDOWN(bad_image)
 /* Header */
 BAD(magic, h.magic, 0x31495349);
 BAD(version_0, h.version, 0);
-BAD(version_2, h.version, 2);
+BAD(version_1, h.version, 1);
+BAD(version_3, h.version, 3);
 BAD(header_too_small, h.header_size, sizeof(struct hsunwind_image) - 8);
 BAD(header_too_large, h.header_size, sizeof(struct hsunwind_image) + 8);
 BAD(size_too_small, h.size, sizeof(struct test_image) - 8);
@@ -197,6 +198,12 @@ BAD(id_last_not_none, ids[IMAGE_ROWS - 1], RULE_FP);
 BAD(has_stgrun_2, h.has_stgrun, 2);
 BAD(stgrun_rule_kind, h.has_stgrun, 1);
 BAD(stgrun_rets, h.nr_stgrun_rets, HSUNWIND_MAX_STGRUN_RETS + 1);
+
+/* What stands for other frames */
+BAD(gc_frame_unknown, h.gc_frame, 0xffffffff);
+BAD(gc_frame_class, h.gc_frame, 0x1100);
+BAD(gap_frame_unknown, h.gap_frame, 0xffffffff);
+BAD(gap_frame_class, h.gap_frame, 0x1100);
 
 /* Layout of the run-time system */
 BAD(ghc_header, h.ghc.header, 4096);

@@ -135,6 +135,56 @@ TEST_F(process, first_samples)
 	       counter(self->dev, HSUNWIND_COUNT_PROVISIONAL));
 }
 
+/* As if all code were the C library's, and f2 did nothing but collect. */
+static void make_collector(struct test_image *image)
+{
+	struct hsunwind_rule *r = image->rules;
+
+	r[RULE_FP].cls = HSUNWIND_CLASS_LIBC;
+	r[RULE_BOTTOM] = r[RULE_FP];
+	r[RULE_BOTTOM].cls = HSUNWIND_CLASS_GC;
+	image->h.gc_frame = image->pcs[1] + 1;
+}
+
+TEST_F(process, collector)
+{
+	const __u32 program = HSUNWIND_ADD_PROGRAM;
+	const char *names;
+
+	make_collector(&self->image);
+	ASSERT_EQ(0, add_program(self->dev, self->exe, &self->image));
+	target_start(&self->t, self->exe, self->other);
+	EXPECT_STREQ("f2", target_ask(&self->t, 's'));
+	EXPECT_TRUE(EVENTUALLY(known(self->dev, self->t.pid)));
+	EXPECT_STREQ("f2", target_ask(&self->t, 's'));
+	EXPECT_LE(2, counter(self->dev, HSUNWIND_COUNT_COLLECTING));
+
+	/* What is to be shown may change at any time. */
+	ASSERT_EQ(0, image_add(self->dev, self->exe, program | HSUNWIND_GC_DROP,
+			       &self->image, NULL));
+	EXPECT_STREQ("", target_ask(&self->t, 's'));
+	ASSERT_EQ(0, image_add(self->dev, self->exe, program | HSUNWIND_GC_SHOW,
+			       &self->image, NULL));
+	names = target_ask(&self->t, 's');
+	EXPECT_EQ(names, strstr(names, BY_KERNEL));
+	ASSERT_EQ(0, add_program(self->dev, self->exe, &self->image));
+	EXPECT_STREQ("f2", target_ask(&self->t, 's'));
+}
+
+/* Before its table is made, too. */
+TEST_F(process, collector_from_the_first_sample)
+{
+	make_collector(&self->image);
+	ASSERT_EQ(0, image_add(self->dev, self->exe,
+			       HSUNWIND_ADD_PROGRAM | HSUNWIND_GC_DROP,
+			       &self->image, NULL));
+	for (int i = 0; i < 10; i++) {
+		target_start(&self->t, self->exe, self->other);
+		EXPECT_STREQ("", target_ask(&self->t, 's'));
+		target_stop(&self->t);
+	}
+}
+
 TEST_F(process, program_already_running)
 {
 	target_start(&self->t, self->exe, self->other);

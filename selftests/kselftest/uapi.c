@@ -197,6 +197,36 @@ TEST_F(uapi, add_vdso)
 	EXPECT_EQ(-EINVAL, add(self->dev, &self->add));
 }
 
+TEST_F(uapi, add_what_is_shown)
+{
+	struct hsunwind_image_info info;
+	__u32 bit;
+
+	for (bit = 0; bit < 32; bit++) {
+		const __u32 flag = 1u << bit;
+
+		self->add.flags = flag;
+		if (flag == HSUNWIND_ADD_VDSO)
+			continue;
+		if (flag != HSUNWIND_ADD_PROGRAM && !(flag & HSUNWIND_SHOW_MASK)) {
+			EXPECT_EQ(-EINVAL, add(self->dev, &self->add));
+			continue;
+		}
+		ASSERT_EQ(0, add(self->dev, &self->add));
+		ASSERT_EQ(0, image_info(self->dev, self->add.out_id, &info));
+		EXPECT_EQ(flag, info.flags);
+	}
+	EXPECT_EQ(1, images(self->dev));
+	self->add.flags = HSUNWIND_SHOW_MASK & ~HSUNWIND_GC_SHOW;
+	EXPECT_EQ(0, add(self->dev, &self->add));
+	self->add.flags = HSUNWIND_GC_SHOW | HSUNWIND_GC_DROP;
+	EXPECT_EQ(-EINVAL, add(self->dev, &self->add));
+	/* The vdso says nothing of it. */
+	self->add.fd = -1;
+	self->add.flags = HSUNWIND_ADD_VDSO | HSUNWIND_SHOW_RTS;
+	EXPECT_EQ(-EINVAL, add(self->dev, &self->add));
+}
+
 TEST_F(uapi, add_replaces)
 {
 	__u64 first;

@@ -40,6 +40,7 @@ struct judge {
 	unsigned long count[SOURCE_NR][STATE_NR][VERDICT_NR];
 	unsigned long scanned[SOURCE_NR];
 	bool list_scanned;
+	bool collecting;	/* what the last walk said */
 	unsigned long differ;	/* the sources, among themselves */
 	struct place places[MAX_PLACES];
 	size_t nr_places;
@@ -136,23 +137,67 @@ static enum hsunwind_stop walk(struct judge *j, enum source s, u32 flags,
 	w.cap = MAX_CHAIN;
 	stop = hsu_walk(&w);
 	*scanned = w.scanned > 0;
+	j->collecting = w.collecting;
 	/* The first one is the instruction itself. */
 	*nr = w.n - 1;
 	memmove(found, found + 1, (w.n - 1) * sizeof(u64));
 	return stop;
 }
 
+/* Is this code of a function that does nothing but collect? */
+static bool is_collector(struct judge *j, u64 addr)
+{
+	static const char *const names[] = {
+		"GarbageCollect", "scheduleDoGC", "gcWorkerThread",
+		"nonmovingCollect", "nonmovingMark", "nonmovingMark_",
+		"nonmovingConcurrentMark",
+	};
+	const char *name = code_at(j->t, addr)->name;
+	size_t i, len;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		len = strlen(names[i]);
+		if (starts_with(name, names[i]) && (!name[len] || name[len] == '.'))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * How many true callers there are in front of the collector, what a finalizer
+ * does; all if there is none.
+ */
+static size_t before_collector(struct judge *j, size_t n, bool *collecting)
+{
+	size_t i;
+
+	*collecting = is_collector(j, j->t->regs.rip);
+	for (i = 0; i < n && !*collecting; i++)
+		*collecting = is_collector(j, j->truth[i].ra - 1);
+	return *collecting && i ? i - 1 : i;
+}
+
 /*
  * What is shown by default is the true chain without some C frames: those of the
- * run-time system below Haskell, and start-up code.
+ * run-time system below Haskell, and start-up code. Or, for all from the
+ * collector on, one frame, which is the first of all if there are no others.
  */
 static bool default_is_right(struct judge *j, enum source s, size_t nr_true)
 {
 	static u64 found[MAX_CHAIN];
+	bool scanned, collecting;
 	size_t nr, i, at = 0;
-	bool scanned;
 
 	walk(j, s, 0, found, &nr, &scanned);
+	/* A library of the run-time system may have no symbols. */
+	if (code_symbol("GarbageCollect")) {
+		nr_true = before_collector(j, nr_true, &collecting);
+		if (collecting != j->collecting)
+			return false;
+	}
+	if (j->collecting && !nr)
+		return true;
+	nr -= j->collecting;
 	for (i = 0; i < nr_true; i++) {
 		if (at < nr && found[at] == j->truth[i].ra)
 			at++;

@@ -339,6 +339,34 @@ test_keep_program()
 	return "$ok"
 }
 
+# What is shown is a matter of the file that is asked for, not of its libraries.
+test_shown()
+{
+	local ok=1
+
+	succeeds --remove all &&
+		succeeds --show-internal --gc drop --fold-recursion "$prog-dynamic" &&
+		succeeds --list &&
+		shows 'program .*/prog-dynamic  --show-internal  --gc=drop  --fold-recursion$' &&
+		shows '/libHSbase.*\.so$' && lacks '\.so  --' &&
+		succeeds --list --json && is_json &&
+		shows '^ +"--gc=drop",?$' || return 1
+	# The last one counts, and so does the last registration.
+	succeeds --gc=drop --gc=show --show-rts "$prog-dynamic" && succeeds --list &&
+		shows '/prog-dynamic  --show-rts  --gc=show$' &&
+		succeeds --gc=show --gc=collapse "$prog-dynamic" && succeeds --list &&
+		shows '/prog-dynamic$' || return 1
+	# A process says it of its program; as a library of another one keeps its own.
+	start "$prog"
+	succeeds --pid "$pid" --show-rts && succeeds --list &&
+		shows "library .* $out/prog  --show-rts$" && lacks '\.so[.0-9]*  --' && ok=0
+	stop
+	fails 2 '--gc takes collapse, show or drop, not some' --gc=some "$prog" &&
+		fails 2 'what is shown is told when a program is registered' --list --show-rts &&
+		fails 2 'what is shown is told' --symbols-only --gc=show "$prog" || return 1
+	return "$ok"
+}
+
 test_wrong_processes()
 {
 	fails 1 'there is no process 99999999' -p 99999999 &&
@@ -400,6 +428,7 @@ test_dry_run()
 	FAKE_OPEN=2 succeeds --dry-run "$prog" && shows "^$out/prog$" &&
 		shows '^  GHC +[0-9]+\.[0-9]+\.[0-9]+; known by' &&
 		shows '^  StgRun +frame of 16440 bytes' &&
+		shows '^  stand-ins +0x[0-9a-f]+ for the .*, 0x[0-9a-f]+ for frames' &&
 		shows '^	haskell +[0-9.]+ KiB' && shows '^	rts ' &&
 		lacks '^  losses' && succeeds -v --dry-run "$prog" &&
 		shows '^  losses +0 inexpressible rows, 0 damaged' &&
@@ -446,7 +475,7 @@ test_man_page()
 
 tests="no_module register again dynamic symbols symbols_only
 no_place_for_symbols lookup script wrong_files unreadable
-interpreter missing_library process keep_program wrong_processes remove status
+interpreter missing_library process keep_program shown wrong_processes remove status
 reasons ioctl_errors dry_run usage full_disk man_page"
 
 n=0 failed=0

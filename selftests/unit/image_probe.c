@@ -17,7 +17,7 @@ static const char *const kinds[HSUNWIND_RULE_NR] = {
 };
 
 static const char *const classes[HSUNWIND_CLASS_NR] = {
-	"c", "libc", "rts", "hs", "hs_rts", "glue",
+	"c", "libc", "rts", "hs", "hs_rts", "glue", "gc",
 };
 
 static const char *class_of(const struct hsunwind_rule *r)

@@ -36,6 +36,7 @@ static const struct row rows[] = {
 	{ AT_VFORK, { .kind = HSUNWIND_RULE_RA_REG, .cls = HSUNWIND_CLASS_LIBC,
 		      .cfa_reg = HSU_RSP, .arg = HSU_RDI } },
 	{ AT_R12, C_RULE(C, HSU_R12, 16) },
+	{ AT_GC, C_RULE(GC, HSU_RSP, 16) },
 	{ AT_HOLE, { .kind = HSUNWIND_RULE_NONE } },
 	{ AT_CMM, { .kind = HSUNWIND_RULE_HS_SCAN, .cls = HSUNWIND_CLASS_HS_RTS } },
 	{ AT_HS, { .kind = HSUNWIND_RULE_HS, .cls = HSUNWIND_CLASS_HS } },
@@ -72,6 +73,7 @@ static struct hsunwind_image *build_image(void)
 		.nr_segs = 1, .nr_rules = nr + 1, .nr_rows = nr,
 		.stgrun_rule = nr, .has_stgrun = 1, .nr_stgrun_rets = 1,
 		.stgrun_rets = { STGRUN_RETURN },
+		.gc_frame = GC_FRAME, .gap_frame = GAP_FRAME,
 		.ghc = {
 			.version = 900, .header = 8, .reg_tso = 872,
 			.tso_stackobj = 24, .stack_size = 8, .stack_sp = 16,
@@ -196,6 +198,7 @@ enum hsunwind_stop world_walk(struct world *world)
 	w->out = world->out;
 	w->kinds = world->kinds;
 	w->cap = in.cap;
+	w->root = in.root;
 	world->reads = 0;
 	return hsu_walk(w);
 }

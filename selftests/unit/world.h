@@ -24,6 +24,7 @@ enum {
 	AT_SIGRETURN = 0x800,
 	AT_VFORK = 0x880,	/* return address in rdi */
 	AT_R12 = 0x900,		/* CFA from a register that is not tracked */
+	AT_GC = 0x980,		/* class GC */
 	AT_HOLE = 0xa00,	/* no rule */
 	AT_CMM = 0x1000,	/* class HS_RTS, caller at or above rbp */
 	AT_HS = 0x2000,		/* class HS, no Sp row, up to AT_HS_SCAN */
@@ -35,6 +36,9 @@ enum {
 	AT_CMM_SAVED = 0x9200,	/* the same in class HS_RTS, 0 above */
 	AT_END = 0x9300,
 };
+
+#define GC_FRAME	(AT_GC + 1)	/* stands for the collector */
+#define GAP_FRAME	(AT_CMM + 0x182)	/* for frames that are left out */
 
 #define STGRUN_SIZE	16440	/* of StgRun's frame: caller's rsp - own rsp */
 #define STGRUN_RETURN	(AT_SCHEDULE + 0x20)

@@ -12,9 +12,11 @@ COMPLETE = 99.99
 SIZES = {
     # samples of chain tests, of the deep chain; stops of twin tests; the least
     # number of samples inside the work; stacks with Haskell frames of
-    # completeness tests
-    'full': dict(chain=1000, deep=60, twin=1000, inside=500, haskell=20000),
-    'quick': dict(chain=300, deep=15, twin=150, inside=150, haskell=500),
+    # completeness tests; samples of tests of what is shown
+    'full': dict(chain=1000, deep=60, twin=1000, inside=500, haskell=20000,
+                 shown=300),
+    'quick': dict(chain=300, deep=15, twin=150, inside=150, haskell=500,
+                  shown=100),
 }
 size = dict(SIZES['full'])
 

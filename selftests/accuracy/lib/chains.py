@@ -2,12 +2,23 @@
 """Compares chains of function names with the expected ones, and counts."""
 
 import collections
+import re
 
 SHOWN = 5       # wrong chains that are printed
 LONG = 40       # names of one chain that are printed
 
 # How names begin that are in a path but not the program's own.
 LIBRARY = ('[', '?', 'ghczm')
+# Entries that stand for something else: all that the collector does, and frames
+# that are left out.
+GC = '[GC]'
+GAP = '[frames left out]'
+# Functions of GHC 9.0.2's collector, as far as they have symbols.
+COLLECTOR = re.compile(
+    'GarbageCollect|scheduleDoGC|gcWorkerThread|waitForGcThreads|'
+    'releaseGCThreads|nonmoving(Mark|Collect|Concurrent|Sweep|Tidy)|scavenge|'
+    'evacuate|markCAFs|traverseWeakPtrList|alloc_todo_block|compact$|update_fwd|'
+    'thread_(obj|stack)|sweep$|resizeNurseries|stat_(start|end)GC')
 # In a path: one frame of Haskell code of a library, whatever it is called. Most
 # of such code has no symbol of its own.
 ANY_LIBRARY = '?'

@@ -8,7 +8,7 @@ code of the run-time system or of a library, and explained() says which.
 
 import re
 
-from chains import ANY_LIBRARY
+from chains import ANY_LIBRARY, GC
 
 ROOT = ['top', 'loop']
 DONE = ['finished', 'fixture_done']
@@ -285,6 +285,8 @@ def explained(names):
     # The timer's signal may come anywhere.
     if names[-1] == 'handle_tick':
         names = names[:-1]
+    if names in ([GC], ['GarbageCollect']):
+        return 'the collector'
     if all(name.startswith('[') for name in names):
         return 'an OS thread or program that begins or ends'
     if names[0] == '_start':

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 
+import chains
 import elf
 from ktap import Fail, Skip
 
@@ -17,6 +18,9 @@ FIXTURES = os.path.join(REPO, 'selftests', 'fixtures')
 OUT = os.environ.get('HSUNWIND_FIXTURES', os.path.join(FIXTURES, 'out'))
 TOOL = os.environ.get('HSUNWIND_STACK',
                       os.path.join(REPO, 'userspace', 'hsunwind-stack'))
+
+# Entries of a chain that are no frames, by their letters.
+STANDS_FOR = {'G': chains.GC, 'M': chains.GAP}
 
 # Are fixtures built, or taken as they are?
 build = True
@@ -85,6 +89,8 @@ class Names:
 
     def name(self, kind, addr):
         """The function of a frame of hsunwind-stack."""
+        if kind in STANDS_FOR:
+            return STANDS_FOR[kind]
         key = (addr, kind != 'L')
         if key not in self.known:
             self.known[key] = self.look_up(*key)

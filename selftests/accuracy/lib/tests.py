@@ -7,6 +7,7 @@ import exact
 import expect_ffi
 import live
 import runtime
+import shown
 import twins
 import ways
 
@@ -54,6 +55,7 @@ def test_list():
         ('complete-bytecode', complete.bytecode),
     ]
     tests += [twin_test(*args) for args in ways.TWINS]
+    tests += shown.test_list()
     tests += [
         ('stays-stopped', live.stays_stopped),
         ('signals-arrive', live.signals_arrive),
@@ -70,6 +72,7 @@ def more_tests():
     tests += [exact_test(name, rts=rts) for name, rts in ways.MORE_RTS]
     tests += [threads_test(name, rts) for name, rts in ways.MORE_RTS_THREADS]
     tests += [twin_test(*args) for args in ways.MORE_TWINS]
+    tests += shown.more_tests()
     return tests
 
 
