@@ -12,6 +12,7 @@
 
 /* Registers that arguments and results are in: rbx, r14, rsi, rdi, r8, r9. */
 #define ARGUMENTS	(1u << 3 | 1u << 14 | 1u << 6 | 1u << 7 | 1u << 8 | 1u << 9)
+#define MAX_TABLE	56	/* bytes of an info table */
 #define MAX_SLOW_INSNS	64	/* of the slow entry code of a function */
 
 /* A state that is none of the special ones is the number of a set of registers. */
@@ -32,6 +33,11 @@ static u64 put(struct sp_flow *f, const struct hsu_hs_regs *regs)
 	return POISONED;
 }
 
+static bool is_thunk(const struct sp_flow *f, u32 unknown)
+{
+	return unknown && unknown == f->thunk;
+}
+
 /* Words from Sp up to the caller's frame, if known. */
 static bool sp_words(const struct hsu_hs_regs *regs, s32 *words)
 {
@@ -45,7 +51,7 @@ static void use_word(struct sp_flow *f, const struct hsu_hs_regs *regs,
 {
 	if (words > 0)
 		return;
-	if (regs->unknown)
+	if (regs->unknown && !is_thunk(f, regs->unknown))
 		f->entries[regs->unknown].beyond = true;
 	else
 		f->flow.bad = true;
@@ -102,6 +108,9 @@ static void access_word(struct sp_flow *f, struct hsu_hs_regs *regs,
 		return;
 	if (!load)
 		use_word(f, regs, words);
+	if (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
+	    words < regs->written)
+		regs->written = words;
 	if (!regs->unknown)
 		return;
 	e = &f->entries[regs->unknown];
@@ -144,6 +153,111 @@ static bool loads_sp(const struct hsu_hs_regs *regs,
 		insn->op[1].type == ZYDIS_OPERAND_TYPE_MEMORY;
 }
 
+/* The number of the unknown at a continuation of this procedure. */
+static u32 continuation_at(const struct sp_flow *f, u64 addr)
+{
+	u32 lo = 1, hi = f->nr_continuations + 1;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (f->entries[mid].addr == addr)
+			return mid;
+		if (f->entries[mid].addr < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return 0;
+}
+
+/* Is there an info table in front of any address of the file? */
+static bool entry_at(const struct sp_flow *f, u64 addr, struct hsu_entry *entry)
+{
+	u8 bytes[2 * MAX_TABLE];
+	struct hsu_code code = {
+		.elf = f->flow.code->elf, .bytes = bytes,
+		.start = addr - MAX_TABLE, .end = addr + MAX_TABLE,
+		.profiled = f->flow.code->profiled,
+	};
+
+	if (addr >= f->flow.code->start && addr < f->flow.code->end)
+		return hsu_info_entry(f->flow.code, addr, entry);
+	return addr % 8 == 0 && addr >= MAX_TABLE &&
+		hsu_elf_read(code.elf, code.start, bytes, sizeof(bytes)) ==
+		sizeof(bytes) && hsu_info_entry(&code, addr, entry);
+}
+
+/*
+ * Words of the frame that returns to @addr, or 0. The run-time system has some for
+ * its callers to push, to apply a function that is not known to more arguments.
+ */
+static s32 frame_at(const struct sp_flow *f, u64 addr)
+{
+	struct hsu_entry entry;
+
+	return entry_at(f, addr, &entry) && !entry.proc && entry.fixed &&
+		!entry.last ? entry.off / 8 : 0;
+}
+
+/* Words of the frame that returns to the address that an operand has, or 0. */
+static s32 frame_of(const struct sp_flow *f, const struct hsu_hs_regs *regs,
+		    const struct hsu_insn *insn, const ZydisDecodedOperand *op)
+{
+	int reg;
+
+	if (op->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		return frame_at(f, (u64)hsu_insn_imm(op));
+	if (insn->d.mnemonic == ZYDIS_MNEMONIC_LEA)
+		return op->mem.base != ZYDIS_REGISTER_RIP ? 0 :
+			frame_at(f, insn->addr + insn->d.length +
+				 (u64)op->mem.disp.value);
+	if (op->type != ZYDIS_OPERAND_TYPE_REGISTER)
+		return 0;
+	reg = hsu_gpr(op->reg.value);
+	return reg >= 0 && regs->ret >> reg & 1 ? regs->words[reg] : 0;
+}
+
+/* A frame is pushed: right below or above others, or it is the only one. */
+static void push(struct hsu_hs_regs *regs, s32 at, s32 words)
+{
+	if (regs->pushed && at - words == regs->frame) {
+		regs->frame = at;
+	} else if (regs->pushed && at == regs->above) {
+		regs->above = at - words;
+	} else if (!regs->pushed || at >= regs->frame) {
+		regs->pushed = true;
+		regs->frame = at;
+		regs->above = at - words;
+	}
+}
+
+/* What an instruction does with return addresses: it pushes a frame at last. */
+static void handle_ret(const struct sp_flow *f, struct hsu_hs_regs *regs,
+		       const struct hsu_hs_regs *before,
+		       const struct hsu_insn *insn)
+{
+	const ZydisDecodedOperand *op = insn->op;
+	s32 words, at;
+	int reg;
+
+	if (insn->d.operand_count_visible < 2 ||
+	    (insn->d.mnemonic != ZYDIS_MNEMONIC_MOV &&
+	     insn->d.mnemonic != ZYDIS_MNEMONIC_LEA) || op[0].size != 64)
+		return;
+	words = frame_of(f, before, insn, &op[1]);
+	if (!words)
+		return;
+	reg = op[0].type == ZYDIS_OPERAND_TYPE_REGISTER ?
+		hsu_gpr(op[0].reg.value) : -1;
+	if (reg >= 0) {
+		regs->ret |= 1u << reg;
+		regs->words[reg] = words;
+	} else if (hsu_hs_address(before, &op[0], &at)) {
+		push(regs, at, words);
+	}
+}
+
 static u64 after(struct hsu_flow *flow, const struct hsu_insn *insn, u64 state)
 {
 	struct sp_flow *f = sp_flow(flow);
@@ -168,28 +282,11 @@ static u64 after(struct hsu_flow *flow, const struct hsu_insn *insn, u64 state)
 		regs.words[HSU_GPR_RBP] = regs.sp;
 	} else {
 		hsu_hs_write(&regs, insn);
+		handle_ret(f, &regs, regs_of(f, state), insn);
 	}
 	if (!memcmp(&regs, regs_of(f, state), sizeof(regs)))
 		return state;
 	return put(f, &regs);
-}
-
-/* The number of the unknown at a continuation of this procedure. */
-static u32 continuation_at(const struct sp_flow *f, u64 addr)
-{
-	u32 lo = 1, hi = f->nr_continuations + 1;
-
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (f->entries[mid].addr == addr)
-			return mid;
-		if (f->entries[mid].addr < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return 0;
 }
 
 /*
@@ -203,10 +300,10 @@ static void jumps_to(struct sp_flow *f, u64 target, u64 state)
 	const struct hsu_hs_regs *regs;
 	s32 words;
 
-	if (!nr || !is_distance(state) || f->thunk)
+	if (!nr || !is_distance(state))
 		return;
 	regs = regs_of(f, state);
-	if (regs->saved || !sp_words(regs, &words))
+	if (is_thunk(f, regs->unknown) || regs->saved || !sp_words(regs, &words))
 		return;
 	f->flow.bad |= !hsu_unknowns_relate(&f->unknowns, regs->unknown, nr,
 					    f->entries[nr].words - words);
@@ -234,6 +331,98 @@ static bool follows(struct hsu_flow *flow, const struct hsu_insn *insn,
 	return false;
 }
 
+/* There the caller's frame is, this many words below where it should be. */
+static void tells(struct sp_flow *f, const struct hsu_hs_regs *regs, s32 words)
+{
+	f->flow.bad |= !hsu_unknowns_relate(&f->unknowns, regs->unknown,
+					    HSU_ZERO, -words);
+	if (regs->unknown)
+		f->entries[regs->unknown].related = true;
+}
+
+/*
+ * Another function is called, and finds @args words of arguments on the stack,
+ * or -1: not known. Above them lie frames that have been pushed, right below the
+ * caller's if nothing else has been written; or, if nothing has been, the caller's.
+ * Functions that are not known have their arguments in registers, where all of
+ * the frame has been taken off.
+ */
+static void tail_call(struct sp_flow *f, const struct hsu_hs_regs *regs,
+		      s32 args)
+{
+	s32 words;
+
+	if (is_thunk(f, regs->unknown) || !sp_words(regs, &words))
+		return;
+	if (regs->pushed && words >= regs->frame) {
+		if (regs->written > regs->above)
+			tells(f, regs, regs->above);
+		return;
+	}
+	if (args < 0 && words < 0)
+		args = 0;
+	if (args >= 0 && regs->written > words - args)
+		tells(f, regs, words - args);
+}
+
+/*
+ * The slow entry code of a function takes those arguments off the stack that
+ * go in registers, and jumps to the function. Returns how many it leaves, or -1.
+ */
+static s32 stack_arguments(struct sp_flow *f, const struct hsu_entry *entry)
+{
+	const struct hsu_code *code = f->flow.code;
+	s64 left = entry->args, by;
+	struct hsu_insn insn;
+	u64 addr = entry->slow;
+	unsigned int i;
+
+	if (addr < code->start)
+		return -1;
+	for (i = 0; i < MAX_SLOW_INSNS; i++, addr += insn.d.length) {
+		if (!hsu_flow_decode(&f->flow, addr, code->end, &insn))
+			return -1;
+		if (insn.d.meta.category == ZYDIS_CATEGORY_UNCOND_BR)
+			return left >= 0 ? (s32)left : -1;
+		if (hsu_insn_adds(&insn, ZYDIS_REGISTER_RBP, &by))
+			left -= by / 8;
+	}
+	return -1;
+}
+
+/* Sees to it that @entry counts all arguments on the stack, if they can be known. */
+static void count_arguments(struct sp_flow *f, struct hsu_entry *entry)
+{
+	s32 args = -1;
+
+	if (entry->fixed)
+		return;
+	if (entry->function && entry->slow)
+		args = stack_arguments(f, entry);
+	entry->fixed = args >= 0;
+	entry->off = entry->fixed ? 8 * args : 0;
+}
+
+/*
+ * Words of arguments that a tail call leaves on the stack, as far as is known: an
+ * object that is entered, which is in rbx, finds none; -1: not known.
+ */
+static s32 words_of_arguments(struct sp_flow *f, const struct hsu_insn *insn,
+			      u64 target)
+{
+	const ZydisDecodedOperand *op = &insn->op[0];
+	struct hsu_entry entry;
+
+	if (op->type == ZYDIS_OPERAND_TYPE_MEMORY)
+		return op->mem.base == ZYDIS_REGISTER_RBX &&
+			op->mem.index == ZYDIS_REGISTER_NONE &&
+			!op->mem.disp.value ? 0 : -1;
+	if (!entry_at(f, target, &entry) || !entry.proc)
+		return -1;
+	count_arguments(f, &entry);
+	return entry.fixed ? entry.off / 8 : -1;
+}
+
 /*
  * A return goes to the caller's return address: the word at Sp, or above
  * results for which there was no register.
@@ -252,6 +441,7 @@ static void leaves(struct hsu_flow *flow, const struct hsu_insn *insn,
 	if (!is_distance(state))
 		return;
 	regs = regs_of(f, state);
+	tail_call(f, regs, words_of_arguments(f, insn, target));
 	if (op->type == ZYDIS_OPERAND_TYPE_REGISTER)
 		reg = hsu_gpr(op->reg.value);
 	use_loaded(f, regs, ARGUMENTS & ~(reg < 0 ? 0 : 1u << reg));
@@ -260,9 +450,8 @@ static void leaves(struct hsu_flow *flow, const struct hsu_insn *insn,
 	else if (!hsu_hs_address(regs, op, &words))
 		return;
 	/* Above 0: into a frame that it has pushed itself. */
-	if (words <= 0 && !hsu_unknowns_relate(&f->unknowns, regs->unknown,
-					       HSU_ZERO, -words))
-		flow->bad = true;
+	if (words <= 0)
+		tells(f, regs, words);
 }
 
 /* Relates what the two states count from. */
@@ -272,13 +461,15 @@ static void relate(struct sp_flow *f, u32 old, u32 nr, s32 excess)
 
 	if (old == nr && !excess)
 		return;
-	if (!f->thunk || !old) {
+	if (is_thunk(f, old) == is_thunk(f, nr)) {
 		f->flow.bad |= !hsu_unknowns_relate(&f->unknowns, old, nr,
 						    excess);
 		return;
 	}
 	/* In between, the thunk has pushed its update frame. */
-	e = &f->entries[old];
+	e = &f->entries[is_thunk(f, old) ? nr : old];
+	if (is_thunk(f, old))
+		excess = -excess;
 	f->flow.bad |= e->joined && e->excess != excess;
 	e->joined = true;
 	e->excess = excess;
@@ -333,6 +524,7 @@ static void enter_at(struct sp_flow *f, u64 addr, u32 nr, s32 words)
 {
 	struct hsu_hs_regs regs = {
 		.unknown = nr, .address = 1u << HSU_GPR_RBP,
+		.written = HSU_UNWRITTEN,
 		.words = { [HSU_GPR_RBP] = words },
 	};
 
@@ -494,56 +686,27 @@ static void enter_slow_entries(struct sp_flow *f)
 	}
 }
 
-/*
- * The slow entry code of a function takes those arguments off the stack that
- * go in registers, and jumps to the function. Returns how many it leaves, or -1.
- */
-static s32 stack_arguments(struct sp_flow *f, const struct hsu_entry *entry)
-{
-	const struct hsu_code *code = f->flow.code;
-	s64 left = entry->args, by;
-	struct hsu_insn insn;
-	u64 addr = entry->slow;
-	unsigned int i;
-
-	if (addr < code->start)
-		return -1;
-	for (i = 0; i < MAX_SLOW_INSNS; i++, addr += insn.d.length) {
-		if (!hsu_flow_decode(&f->flow, addr, code->end, &insn))
-			return -1;
-		if (insn.d.meta.category == ZYDIS_CATEGORY_UNCOND_BR)
-			return left >= 0 ? (s32)left : -1;
-		if (hsu_insn_adds(&insn, ZYDIS_REGISTER_RBP, &by))
-			left -= by / 8;
-	}
-	return -1;
-}
-
 static void enter(struct sp_flow *f, struct hsu_entry *entry)
 {
-	s32 args;
 	u32 nr = 0;
 
 	f->flow.bad |= !hsu_unknowns_reset(&f->unknowns);
 	hsu_hs_states_reset(&f->states);
+	f->thunk = 0;
 	enter_continuations(f);
 	enter_slow_entries(f);
 	if (!entry)
 		return;
 
-	if (entry->function && !entry->fixed && entry->slow) {
-		args = stack_arguments(f, entry);
-		entry->fixed = args >= 0;
-		entry->off = entry->fixed ? 8 * args : 0;
-	}
-	f->thunk = !entry->function;
-	if (entry->fixed)
-		enter_at(f, entry->addr, HSU_ZERO, entry->off / 8);
-	else
+	if (entry->function)
+		count_arguments(f, entry);
+	if (!entry->fixed || !entry->function)
 		nr = add_unknown(f, entry);
-	if (nr)
-		enter_at(f, entry->addr, nr, entry->off / 8);
-	f->thunk = false;
+	if (nr && !entry->function) {
+		f->thunk = nr;
+		hsu_unknowns_relate(&f->unknowns, nr, HSU_ZERO, 0);
+	}
+	enter_at(f, entry->addr, nr, entry->off / 8);
 }
 
 const struct sp_rules hsu_hs_rules = {

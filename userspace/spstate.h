@@ -87,7 +87,7 @@ struct sp_flow {
 	struct slow_entry *slow;	/* by address */
 	size_t nr_slow;
 	size_t next_slow;
-	bool thunk;		/* its entry is being followed */
+	u32 thunk;		/* number of its entry, 0: none */
 	struct hsu_unknowns unknowns;
 	struct hsu_hs_states states;
 	struct sp_entry *entries;	/* by number of the unknown */
