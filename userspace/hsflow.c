@@ -13,6 +13,12 @@
 /* Registers that arguments and results are in: rbx, r14, rsi, rdi, r8, r9. */
 #define ARGUMENTS	(1u << 3 | 1u << 14 | 1u << 6 | 1u << 7 | 1u << 8 | 1u << 9)
 #define MAX_TABLE	56	/* bytes of an info table */
+#define MAX_INSN	15	/* bytes of an instruction */
+#define MAX_PADDING	8	/* in front of a function */
+#define JMP_REL32	0xe9
+#define JMP_REL8	0xeb
+#define JMP_INDIRECT	0xff
+#define NOP		0x90
 #define MAX_SLOW_INSNS	64	/* of the slow entry code of a function */
 
 /* A state that is none of the special ones is the number of a set of registers. */
@@ -153,10 +159,10 @@ static bool loads_sp(const struct hsu_hs_regs *regs,
 		insn->op[1].type == ZYDIS_OPERAND_TYPE_MEMORY;
 }
 
-/* The number of the unknown at a continuation of this procedure. */
-static u32 continuation_at(const struct sp_flow *f, u64 addr)
+/* The number of a continuation or function of this procedure, 0: none is there. */
+static u32 number_at(const struct sp_flow *f, u64 addr)
 {
-	u32 lo = 1, hi = f->nr_continuations + 1;
+	u32 lo = 1, hi = f->nr_numbered + 1;
 
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo) / 2;
@@ -289,48 +295,6 @@ static u64 after(struct hsu_flow *flow, const struct hsu_insn *insn, u64 state)
 	return put(f, &regs);
 }
 
-/*
- * A jump to a continuation of one's own finds what a return to it would: its
- * frame, and below that results for which there was no register. In a thunk, an
- * update frame lies in between, or does not.
- */
-static void jumps_to(struct sp_flow *f, u64 target, u64 state)
-{
-	u32 nr = continuation_at(f, target);
-	const struct hsu_hs_regs *regs;
-	s32 words;
-
-	if (!nr || !is_distance(state))
-		return;
-	regs = regs_of(f, state);
-	if (is_thunk(f, regs->unknown) || regs->saved || !sp_words(regs, &words))
-		return;
-	f->flow.bad |= !hsu_unknowns_relate(&f->unknowns, regs->unknown, nr,
-					    f->entries[nr].words - words);
-	f->entries[nr].related = true;
-	if (regs->unknown)
-		f->entries[regs->unknown].related = true;
-}
-
-/*
- * Not into an entry: that is a tail call of oneself, or of a continuation whose
- * frame has been built, and the entry is followed in its own right. Not into
- * another function either.
- */
-static bool follows(struct hsu_flow *flow, const struct hsu_insn *insn,
-		    u64 target, u64 state)
-{
-	struct hsu_entry entry;
-
-	if (!hsu_info_entry(flow->code, target, &entry))
-		return !hsu_targets_has(&flow->code->functions, target);
-	/* Its address is also taken, to be pushed. */
-	if (insn && (insn->d.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
-		     insn->d.meta.category == ZYDIS_CATEGORY_COND_BR))
-		jumps_to(sp_flow(flow), target, state);
-	return false;
-}
-
 /* There the caller's frame is, this many words below where it should be. */
 static void tells(struct sp_flow *f, const struct hsu_hs_regs *regs, s32 words)
 {
@@ -421,6 +385,92 @@ static s32 words_of_arguments(struct sp_flow *f, const struct hsu_insn *insn,
 		return -1;
 	count_arguments(f, &entry);
 	return entry.fixed ? entry.off / 8 : -1;
+}
+
+/*
+ * A jump to a continuation of one's own finds what a return to it would: its
+ * frame, and below that results for which there was no register. In a thunk, an
+ * update frame lies in between, or does not. One to a function is a tail call.
+ */
+static void jumps_to(struct sp_flow *f, u64 target, u64 state)
+{
+	u32 nr = number_at(f, target);
+	const struct hsu_hs_regs *regs;
+	s32 words;
+
+	if (!nr || !is_distance(state))
+		return;
+	regs = regs_of(f, state);
+	if (is_thunk(f, regs->unknown) || regs->saved || !sp_words(regs, &words))
+		return;
+	if (f->entries[nr].continuation) {
+		f->flow.bad |= !hsu_unknowns_relate(&f->unknowns, regs->unknown,
+						    nr, f->entries[nr].words -
+						    words);
+		f->entries[nr].related = true;
+		if (regs->unknown)
+			f->entries[regs->unknown].related = true;
+		return;
+	}
+	tail_call(f, regs, -1);
+	if (regs->pushed && words >= regs->frame)
+		f->flow.bad |= !hsu_unknowns_relate(&f->unknowns, nr, HSU_ZERO,
+						    words - regs->frame);
+	else if (!regs->pushed && regs->written > words)
+		f->flow.bad |= !hsu_unknowns_relate(&f->unknowns, nr,
+						    regs->unknown, words);
+}
+
+/* Does a jump look like a call, with a frame on top of the stack to return to? */
+static bool calls(const struct sp_flow *f, const struct hsu_insn *insn, u64 state)
+{
+	const struct hsu_hs_regs *regs;
+	s32 words;
+
+	if (insn->d.meta.category != ZYDIS_CATEGORY_UNCOND_BR ||
+	    !is_distance(state))
+		return false;
+	regs = regs_of(f, state);
+	return regs->pushed && sp_words(regs, &words) && words >= regs->frame;
+}
+
+/* Do two addresses belong to one function, as far as functions are known? */
+static bool same_function(const struct sp_flow *f, u64 a, u64 b)
+{
+	return hsu_targets_next(&f->flow.code->functions, a) ==
+		hsu_targets_next(&f->flow.code->functions, b);
+}
+
+/*
+ * Not into an entry: that is a tail call of oneself, or of a continuation whose
+ * frame has been built, and the entry is followed in its own right. Not into
+ * another function either.
+ */
+static bool follows(struct hsu_flow *flow, const struct hsu_insn *insn,
+		    u64 target, u64 state)
+{
+	bool jump = insn && (insn->d.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+			     insn->d.meta.category == ZYDIS_CATEGORY_COND_BR);
+	struct sp_flow *f = sp_flow(flow);
+	struct hsu_entry entry;
+
+	if (hsu_info_entry(flow->code, target, &entry) ||
+	    hsu_targets_has(&flow->code->functions, target)) {
+		/* Its address is also taken, to be pushed. */
+		if (jump)
+			jumps_to(f, target, state);
+		return false;
+	}
+	if (!jump)
+		return true;
+	if (target % 8)
+		return true;
+	if (!same_function(f, insn->addr, target)) {
+		hsu_targets_add(f->functions, target);
+		return false;
+	}
+	hsu_targets_add(calls(f, insn, state) ? &f->called : &f->far, target);
+	return true;
 }
 
 /*
@@ -546,24 +596,56 @@ static u32 add_unknown(struct sp_flow *f, const struct hsu_entry *entry)
 	return nr;
 }
 
+static int by_address(const void *a, const void *b)
+{
+	const struct slow_entry *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static bool is_slow_entry(const struct sp_flow *f, u64 addr)
+{
+	struct slow_entry key = { .addr = addr };
+
+	return f->nr_slow && bsearch(&key, f->slow, f->nr_slow, sizeof(key),
+				     by_address);
+}
+
+/* Continuations, and functions without info tables. */
+static void number(struct sp_flow *f)
+{
+	const struct hsu_code *code = f->flow.code;
+	struct hsu_entry entry;
+	u64 addr;
+
+	f->nr_numbered = 0;
+	for (addr = (f->flow.start + 7) & ~7ull; addr < f->flow.end; addr += 8) {
+		if (!hsu_info_entry(code, addr, &entry)) {
+			if (!hsu_targets_has(&code->functions, addr) ||
+			    is_slow_entry(f, addr))
+				continue;
+			entry = (struct hsu_entry){ .addr = addr, .proc = true };
+		} else if (entry.proc || entry.last) {
+			continue;
+		}
+		if (add_unknown(f, &entry))
+			f->nr_numbered++;
+	}
+}
+
 /* All have a number before the first is followed, since they jump to others. */
-static void enter_continuations(struct sp_flow *f)
+static void enter_numbered(struct sp_flow *f)
 {
 	struct hsu_flow *flow = &f->flow;
 	struct hsu_entry entry;
 	u64 addr;
 	u32 i;
 
-	f->nr_continuations = 0;
-	for (addr = (flow->start + 7) & ~7ull; addr < flow->end; addr += 8) {
-		if (!hsu_info_entry(flow->code, addr, &entry) || entry.proc)
-			continue;
-		if (entry.last)
+	number(f);
+	for (addr = (flow->start + 7) & ~7ull; addr < flow->end; addr += 8)
+		if (hsu_info_entry(flow->code, addr, &entry) && entry.last)
 			hsu_flow_enter(flow, addr, NO_CALLER);
-		else if (add_unknown(f, &entry))
-			f->nr_continuations++;
-	}
-	for (i = 1; i <= f->nr_continuations && !flow->bad; i++)
+	for (i = 1; i <= f->nr_numbered && !flow->bad; i++)
 		enter_at(f, f->entries[i].addr, i, f->entries[i].words);
 }
 
@@ -639,13 +721,6 @@ static void settle(struct sp_flow *f)
 	}
 }
 
-static int by_address(const void *a, const void *b)
-{
-	const struct slow_entry *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
 bool hsu_find_slow_entries(struct sp_flow *f)
 {
 	const struct hsu_code *code = f->flow.code;
@@ -678,22 +753,24 @@ bool hsu_find_slow_entries(struct sp_flow *f)
 /* Follows the slow entries that lie in the procedure. */
 static void enter_slow_entries(struct sp_flow *f)
 {
-	while (f->next_slow < f->nr_slow &&
-	       f->slow[f->next_slow].addr < f->flow.end) {
-		const struct slow_entry *slow = &f->slow[f->next_slow++];
+	size_t i;
 
-		enter_at(f, slow->addr, HSU_ZERO, (s32)slow->args);
-	}
+	while (f->next_slow < f->nr_slow &&
+	       f->slow[f->next_slow].addr < f->flow.start)
+		f->next_slow++;
+	for (i = f->next_slow; i < f->nr_slow && f->slow[i].addr < f->flow.end;
+	     i++)
+		enter_at(f, f->slow[i].addr, HSU_ZERO, (s32)f->slow[i].args);
 }
 
-static void enter(struct sp_flow *f, struct hsu_entry *entry)
+static void enter_once(struct sp_flow *f, struct hsu_entry *entry)
 {
 	u32 nr = 0;
 
 	f->flow.bad |= !hsu_unknowns_reset(&f->unknowns);
 	hsu_hs_states_reset(&f->states);
 	f->thunk = 0;
-	enter_continuations(f);
+	enter_numbered(f);
 	enter_slow_entries(f);
 	if (!entry)
 		return;
@@ -707,6 +784,85 @@ static void enter(struct sp_flow *f, struct hsu_entry *entry)
 		hsu_unknowns_relate(&f->unknowns, nr, HSU_ZERO, 0);
 	}
 	enter_at(f, entry->addr, nr, entry->off / 8);
+}
+
+/* The padding that GHC's assembler puts in front of what it aligns. */
+static bool is_padding(const u8 *p, size_t len)
+{
+	static const char *const nops[] = {
+		"", "\x90", "\x66\x90", "\x0f\x1f\0", "\x0f\x1f\x40\0",
+		"\x0f\x1f\x44\0\0", "\x66\x0f\x1f\x44\0\0",
+		"\x0f\x1f\x80\0\0\0\0",
+	};
+
+	return len && len < ARRAY_SIZE(nops) && !memcmp(p, nops[len], len);
+}
+
+/* An instruction behind which there is only what something else jumps to. */
+static bool is_jump(const u8 *p)
+{
+	return *p == JMP_REL32 || *p == JMP_REL8 ||
+		(*p == JMP_INDIRECT && (p[1] & 0x38) == 0x20);
+}
+
+/*
+ * Does a function begin at @addr, which is jumped to? If what is in front of it has
+ * been padded: code has no gaps, but functions are aligned. The linker leaves a
+ * nop where it has made an indirect jump a direct one. Or if there is nothing to
+ * pad, and it has been @called.
+ */
+static bool is_function(const struct sp_flow *f, u64 addr, bool called)
+{
+	const struct hsu_flow *flow = &f->flow;
+	const u8 *p = flow->code->bytes + (addr - flow->code->start);
+	size_t i, size, pad;
+
+	for (i = 1; i <= MAX_INSN + MAX_PADDING && addr - flow->start >= i; i++) {
+		size = flow->at[addr - i - flow->start] ?
+			flow->size[addr - i - flow->start] : 0;
+		if (!size || size > i)
+			continue;
+		pad = i - size;
+		if (pad && *(p - i) == JMP_REL32 && *(p - pad) == NOP)
+			pad--;
+		return pad ? is_padding(p - pad, pad) :
+			called && is_jump(p - i);
+	}
+	return false;
+}
+
+static void take_functions(struct sp_flow *f, struct hsu_targets *from,
+			   bool called)
+{
+	size_t i;
+
+	hsu_targets_sort(from);
+	for (i = 0; i < from->nr; i++)
+		if (is_function(f, from->addr[i], called))
+			hsu_targets_add(f->functions, from->addr[i]);
+	from->nr = 0;
+}
+
+/* Are there more functions than were known? */
+static bool learn_functions(struct sp_flow *f)
+{
+	size_t known = f->functions->sorted;
+
+	take_functions(f, &f->far, false);
+	take_functions(f, &f->called, true);
+	hsu_targets_sort(f->functions);
+	return f->functions->sorted > known && !f->functions->failed;
+}
+
+static void enter(struct sp_flow *f, struct hsu_entry *entry)
+{
+	f->far.nr = 0;
+	f->called.nr = 0;
+	enter_once(f, entry);
+	while (!f->flow.bad && learn_functions(f)) {
+		hsu_flow_begin(&f->flow, f->flow.start, f->flow.end);
+		enter_once(f, entry);
+	}
 }
 
 const struct sp_rules hsu_hs_rules = {
