@@ -404,10 +404,10 @@ test_copies()
 	$prog wait <input.fifo >/dev/null 2>&1 &
 	pid=$!
 	exec 9>input.fifo
-	refused_copies $pid || ret=1
+	refused_copies "$pid" || ret=1
 	exec 9>&-
-	wait $pid
-	return $ret
+	wait "$pid"
+	return "$ret"
 }
 
 # stack OPTION... PID: prints what it says in case of errors.
@@ -422,15 +422,15 @@ refused_copies()
 
 	strip -o copies/prog "$prog" || return 1
 	for o in -q --both; do
-		stack $o "$pid" && ! [ -s stderr ] || return 1
+		stack "$o" "$pid" && ! [ -s stderr ] || return 1
 		# Another program, and none at all.
 		cp plain copies/prog
-		! stack $o "$pid" || return 1
+		! stack "$o" "$pid" || return 1
 		[ "$(wc -l <stderr)" -eq 1 ] &&
 			grep -q -E "copies/prog \\(build-id [0-9a-f]+\\) is no copy of .*/prog \\([0-9a-f]+\\).*copy it again" stderr ||
 			{ cat stderr; return 1; }
 		echo text >copies/prog
-		! stack $o "$pid" && grep -q 'copies/prog' stderr ||
+		! stack "$o" "$pid" && grep -q 'copies/prog' stderr ||
 			{ cat stderr; return 1; }
 		strip -o copies/prog "$prog"
 	done
