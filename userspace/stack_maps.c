@@ -104,8 +104,9 @@ static int build_copy(const struct hsu_process_maps *pm,
 	    build_id(mapped_file(pm, m, path, sizeof(path)), mapped, err))
 		return -1;
 	if (strcmp(id, mapped))
-		return hsu_fail(err, "%s (build-id %s) is no copy of %s (%s), which process %d has mapped: copy it again, or take it out of the folder",
-				copy, id, m->path, mapped, pm->pid);
+		return hsu_fail(err,
+			"%s is no copy of %s: build-id %s, not %s; copy it again or remove it",
+			copy, m->path, id, mapped);
 	return hsu_build_file(copy, pm->build_flags, built, err);
 }
 

@@ -427,7 +427,7 @@ refused_copies()
 		cp plain copies/prog
 		! stack "$o" "$pid" || return 1
 		[ "$(wc -l <stderr)" -eq 1 ] &&
-			grep -q -E "copies/prog \\(build-id [0-9a-f]+\\) is no copy of .*/prog \\([0-9a-f]+\\).*copy it again" stderr ||
+			grep -q -E "copies/prog is no copy of .*/prog: build-id [0-9a-f]+, not [0-9a-f]+; copy it" stderr ||
 			{ cat stderr; return 1; }
 		echo text >copies/prog
 		! stack "$o" "$pid" && grep -q 'copies/prog' stderr ||
