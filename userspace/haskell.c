@@ -206,8 +206,8 @@ out:
 }
 
 /*
- * Functions of the program that are written in Cmm may have no info tables. Only
- * symbols tell them from blocks of the function in front of them.
+ * Functions of the program that are written in Cmm may have no info tables. Symbols
+ * tell them from blocks of the function in front of them, or what jumps there.
  */
 static void find_functions(struct hsu_builder *b, struct hsu_code *code)
 {
@@ -224,33 +224,63 @@ static void find_functions(struct hsu_builder *b, struct hsu_code *code)
 	free(syms);
 }
 
-static bool range_rows(struct hsu_builder *b, const struct hsu_range *r,
-		       struct hsu_rows *flow, struct hsu_targets *targets)
+/* Functions that @targets tell of, and that were not known, are added to @news. */
+static void learn_functions(struct hsu_code *code,
+			    const struct hsu_targets *targets,
+			    struct hsu_targets *news)
+{
+	struct hsu_entry entry;
+	u64 addr = code->start - 1;
+
+	while ((addr = hsu_targets_next(targets, addr)) < code->end)
+		if (addr % 8 == 0 && !hsu_info_entry(code, addr, &entry) &&
+		    !hsu_targets_has(&code->functions, addr))
+			hsu_targets_add(news, addr);
+	hsu_targets_sort(news);
+}
+
+/* Again, where another function has been found in what was taken for one. */
+static bool refine(struct hsu_builder *b, struct hsu_code *code, u8 cls,
+		   struct hsu_rows *flow, struct hsu_targets *targets)
+{
+	struct hsu_targets news = { 0 };
+	size_t i, nr;
+
+	learn_functions(code, targets, &news);
+	for (i = 0; i < news.nr; i++)
+		hsu_targets_add(&code->functions, news.addr[i]);
+	hsu_targets_sort(&code->functions);
+	nr = news.nr;
+	if (nr)
+		hsu_sp_flow(code, &news, b->base, cls, targets, flow,
+			    &b->info->flow);
+	targets->failed |= news.failed;
+	hsu_targets_free(&news);
+	return nr;
+}
+
+static bool load_code(struct hsu_builder *b, const struct hsu_range *r,
+		      struct hsu_code *code)
 {
 	u64 len = r->end - r->start;
 	u8 *bytes = malloc(len);
-	struct hsu_code code = {
+
+	*code = (struct hsu_code){
 		.elf = b->elf, .bytes = bytes, .start = r->start, .end = r->end,
 		.profiled = b->info->profiled,
 		.rts = r->cls == HSUNWIND_CLASS_HS_RTS,
 	};
-	bool ok = true;
-
 	if (!bytes)
 		return false;
-	if (hsu_elf_read(b->elf, r->start, bytes, len) == len) {
-		ok = hsu_info_map(&code);
-		if (ok && !code.rts)
-			find_functions(b, &code);
-		if (ok)
-			hsu_sp_flow(&code, b->base, r->cls, targets, flow,
-				    &b->info->flow);
-		ok &= !code.functions.failed;
+	if (hsu_elf_read(b->elf, r->start, bytes, len) != len) {
+		code->end = code->start;
+		return true;
 	}
-	hsu_targets_free(&code.functions);
-	free(code.tables);
-	free(bytes);
-	return ok;
+	if (!hsu_info_map(code))
+		return false;
+	if (!code->rts)
+		find_functions(b, code);
+	return true;
 }
 
 /* Functions of the run-time system, by their symbols or who points to them. */
@@ -268,20 +298,34 @@ static void add_functions(struct hsu_builder *b, const struct hsu_range *r,
 		hsu_find_pointers(b, r, targets);
 }
 
-static bool class_rows(struct hsu_builder *b, u8 cls, struct hsu_rows *flow,
-		       struct hsu_targets *targets)
+static void class_rows(struct hsu_builder *b, struct hsu_code *codes, u8 cls,
+		       struct hsu_rows *flow, struct hsu_targets *targets)
 {
-	bool ok = true;
 	size_t i;
 
-	for (i = 0; i < b->haskell.nr; i++) {
-		const struct hsu_range *r = &b->haskell.v[i];
-
-		if (r->cls == cls)
-			ok &= range_rows(b, r, flow, targets);
-	}
+	for (i = 0; i < b->haskell.nr; i++)
+		if (b->haskell.v[i].cls == cls)
+			hsu_sp_flow(&codes[i], NULL, b->base, cls, targets,
+				    flow, &b->info->flow);
 	hsu_targets_sort(targets);
-	return ok;
+}
+
+/* Functions without info tables show one after the other, by who calls them. */
+static void refine_rows(struct hsu_builder *b, struct hsu_code *codes,
+			struct hsu_rows *flow, struct hsu_targets *targets)
+{
+	bool again = true;
+	size_t i;
+
+	while (again && !targets->failed && !flow->failed) {
+		again = false;
+		for (i = 0; i < b->haskell.nr; i++)
+			if (!codes[i].rts)
+				again |= refine(b, &codes[i],
+						b->haskell.v[i].cls, flow,
+						targets);
+		hsu_targets_sort(targets);
+	}
 }
 
 /*
@@ -289,29 +333,50 @@ static bool class_rows(struct hsu_builder *b, u8 cls, struct hsu_rows *flow,
  * and again: what other code and its own functions jump to there are functions
  * too, until no more are found. Each leads only a few jumps further.
  */
-static void code_rows(struct hsu_builder *b, struct hsu_rows *flow)
+static void flow_rows(struct hsu_builder *b, struct hsu_code *codes,
+		      struct hsu_rows *flow)
 {
 	struct hsu_targets targets = { 0 };
 	struct hsu_sp_stats stats;
 	size_t i, known;
 
 	for (i = 0; i < b->haskell.nr; i++)
-		if (b->haskell.v[i].cls == HSUNWIND_CLASS_HS_RTS)
+		if (codes[i].rts)
 			add_functions(b, &b->haskell.v[i], &targets);
-	flow->failed |= !class_rows(b, HSUNWIND_CLASS_HS, flow, &targets);
+	class_rows(b, codes, HSUNWIND_CLASS_HS, flow, &targets);
+	refine_rows(b, codes, flow, &targets);
 	stats = b->info->flow;
 	do {
 		struct hsu_rows rows;
 
 		known = targets.nr;
 		hsu_rows_init(&rows);
-		class_rows(b, HSUNWIND_CLASS_HS_RTS, &rows, &targets);
+		class_rows(b, codes, HSUNWIND_CLASS_HS_RTS, &rows, &targets);
 		hsu_rows_free(&rows);
 		b->info->flow = stats;
 	} while (targets.nr > known && !targets.failed);
-	flow->failed |= !class_rows(b, HSUNWIND_CLASS_HS_RTS, flow, &targets);
+	class_rows(b, codes, HSUNWIND_CLASS_HS_RTS, flow, &targets);
 	flow->failed |= targets.failed;
 	hsu_targets_free(&targets);
+}
+
+static void code_rows(struct hsu_builder *b, struct hsu_rows *flow)
+{
+	struct hsu_code *codes = calloc(b->haskell.nr + 1, sizeof(*codes));
+	size_t i;
+
+	flow->failed |= !codes;
+	for (i = 0; codes && i < b->haskell.nr; i++)
+		flow->failed |= !load_code(b, &b->haskell.v[i], &codes[i]);
+	if (!flow->failed)
+		flow_rows(b, codes, flow);
+	for (i = 0; codes && i < b->haskell.nr; i++) {
+		flow->failed |= codes[i].functions.failed;
+		hsu_targets_free(&codes[i].functions);
+		free(codes[i].tables);
+		free((void *)codes[i].bytes);
+	}
+	free(codes);
 }
 
 /* Haskell code between the rows that are known. */

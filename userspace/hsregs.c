@@ -78,10 +78,14 @@ s64 hsu_hs_states_add(struct hsu_hs_states *s, const struct hsu_hs_regs *regs)
 	int i;
 
 	for (i = 0; i < HSU_NR_GPRS; i++)
-		if (!((r.address | r.loaded) >> i & 1))
+		if (!((r.address | r.loaded | r.ret) >> i & 1))
 			r.words[i] = 0;
 	if (!r.saved)
 		r.sp = 0;
+	if (!r.pushed) {
+		r.frame = 0;
+		r.above = 0;
+	}
 	if (s->nr == s->cap && !grow(s))
 		return -1;
 	slot = slot_of(s, &r);
@@ -211,6 +215,7 @@ void hsu_hs_write(struct hsu_hs_regs *regs, const struct hsu_insn *insn)
 		derived = derive(regs, insn, &address, &words);
 	regs->address &= ~lost;
 	regs->loaded &= ~lost;
+	regs->ret &= ~lost;
 	if (!derived)
 		return;
 	reg = hsu_gpr(insn->op[0].reg.value);
@@ -228,9 +233,20 @@ void hsu_hs_meet(struct hsu_hs_regs *regs, const struct hsu_hs_regs *other,
 
 	regs->address &= other->address;
 	regs->loaded &= other->loaded;
-	for (i = 0; i < HSU_NR_GPRS; i++)
-		if (other->words[i] - regs->words[i] != excess) {
+	regs->ret &= other->ret;
+	for (i = 0; i < HSU_NR_GPRS; i++) {
+		s32 more = other->words[i] - regs->words[i];
+
+		if (more != excess) {
 			regs->address &= ~(1u << i);
 			regs->loaded &= ~(1u << i);
 		}
+		if (more)
+			regs->ret &= ~(1u << i);
+	}
+	if (other->written != HSU_UNWRITTEN &&
+	    other->written - excess < regs->written)
+		regs->written = other->written - excess;
+	regs->pushed &= other->pushed && other->frame - regs->frame == excess &&
+		other->above - regs->above == excess;
 }

@@ -11,6 +11,7 @@
 
 #define HSU_NR_GPRS	16
 #define HSU_GPR_RBP	5	/* in the order of the encoding */
+#define HSU_UNWRITTEN	0x7fffffff	/* no word of the stack has been */
 
 /**
  * struct hsu_hs_regs - what is known of the registers
@@ -18,20 +19,30 @@
  * @address: mask of those that hold addresses on the stack.
  * @loaded: mask of those that hold a word of the stack that the code may not
  *	own: a return address, unless it is used for something else.
+ * @ret: mask of those that hold a return address of Haskell code.
  * @own_written: the word at Sp on entry has been written.
  * @saved: Sp is saved in the thread, and registers may be stale.
  * @sp: what has been saved, in words up to the caller's frame.
+ * @written: the uppermost word that has been written, in the same way.
+ * @pushed: frames have been pushed, one on top of the other.
+ * @frame: where the lowest of them begins, in the same way.
+ * @above: where the uppermost of them ends.
  * @words: of each register, up to the caller's frame: of the address that it
- *	holds, or that its value has been loaded from.
+ *	holds, or that its value has been loaded from; or of the frame that it returns to.
  */
 struct hsu_hs_regs {
 	u32 unknown;
 	u16 address;
 	u16 loaded;
+	u16 ret;
 	u8 own_written;
 	u8 saved;
-	u8 pad[2];
+	u8 pushed;
+	u8 pad[3];
 	s32 sp;
+	s32 written;
+	s32 frame;
+	s32 above;
 	s32 words[HSU_NR_GPRS];
 };
 

@@ -172,14 +172,16 @@ static bool constructor(const struct hsu_code *code, u64 addr)
 	static const u8 add[] = { 0x48, 0x83, 0xc3 };
 	static const u8 ret[] = { 0xff, 0x65, 0x00 };
 	const u8 *p = code->bytes + (addr - code->start);
+	u64 len = code->end - addr;
 
-	if (code->end - addr < 7 || get32(code, addr - 4) >= MAX_CONSTRS ||
+	if (get32(code, addr - 4) >= MAX_CONSTRS ||
 	    !small_layout(get64(code, addr - 16)))
 		return false;
 	if (code->profiled)
 		return prof_strings(code, addr);
-	return !memcmp(p, inc, sizeof(inc)) ||
-		(!memcmp(p, add, sizeof(add)) && !memcmp(p + 4, ret, sizeof(ret)));
+	return (len >= sizeof(inc) && !memcmp(p, inc, sizeof(inc))) ||
+		(len >= 7 && !memcmp(p, add, sizeof(add)) &&
+		 !memcmp(p + 4, ret, sizeof(ret)));
 }
 
 static bool table_before(const struct hsu_code *code, u64 addr,

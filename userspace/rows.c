@@ -118,6 +118,16 @@ void hsu_rows_add(struct hsu_rows *rows, u64 start, u64 end,
 	};
 }
 
+void hsu_rows_cut(struct hsu_rows *rows, u64 start, u64 end)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < rows->nr_spans; i++)
+		if (rows->spans[i].start < start || rows->spans[i].start >= end)
+			rows->spans[n++] = rows->spans[i];
+	rows->nr_spans = n;
+}
+
 static int cmp_span(const void *a, const void *b)
 {
 	const struct hsu_span *x = a, *y = b;

@@ -51,6 +51,9 @@ u16 hsu_rows_rule(struct hsu_rows *rows, const struct hsunwind_rule *rule);
 void hsu_rows_add(struct hsu_rows *rows, u64 start, u64 end,
 		  const struct hsunwind_rule *rule);
 
+/* Takes away the spans that begin from @start on, up to @end. */
+void hsu_rows_cut(struct hsu_rows *rows, u64 start, u64 end);
+
 /*
  * Sorts the spans and cuts them so that they do not overlap. Of two that do,
  * the one that starts first wins.

@@ -17,10 +17,11 @@ static u32 upper(u64 state)
 	return (u32)(state >> 32);
 }
 
-/* Without an info table, only the run-time system has functions. */
+/* A function without an info table, unless it only looked like the address of one. */
 static bool is_root(const struct sp_flow *f, u64 addr)
 {
-	return hsu_targets_has(f->targets, addr);
+	return hsu_targets_has(f->targets, addr) &&
+		!hsu_targets_has(&f->mistaken, addr);
 }
 
 static u8 dwarf_number(ZydisRegister reg)
@@ -230,7 +231,7 @@ static void enter_all(struct sp_flow *f, const struct hsu_entry *proc)
 		hsu_flow_enter(flow, proc->addr,
 			       state_of(EXACT, proc->off / 8));
 	for (addr = flow->start; addr < flow->end; addr++) {
-		if (!is_root(f, addr))
+		if (flow->bad || !is_root(f, addr))
 			continue;
 		f->root = addr;
 		hsu_flow_enter(flow, addr,
@@ -256,17 +257,32 @@ static void enter_far(struct sp_flow *f)
 				       state_of(AT_LEAST, 0));
 }
 
+/*
+ * Without symbols, any number may be taken for the address of a function. What
+ * does not lead to code is none.
+ */
+static void enter_true(struct sp_flow *f, const struct hsu_entry *entry)
+{
+	enter_all(f, entry);
+	while (f->flow.bad && f->root && !f->mistaken.failed) {
+		hsu_targets_add(&f->mistaken, f->root);
+		hsu_targets_sort(&f->mistaken);
+		hsu_flow_begin(&f->flow, f->flow.start, f->flow.end);
+		enter_all(f, entry);
+	}
+}
+
 static void enter(struct sp_flow *f, struct hsu_entry *entry)
 {
 	f->stacked.nr = 0;
 	f->stacked.sorted = 0;
 	f->far.nr = 0;
-	enter_all(f, entry);
+	enter_true(f, entry);
 	if (f->stacked.nr && !f->flow.bad) {
 		/* Now it is known which have arguments on the stack. */
 		hsu_targets_sort(&f->stacked);
 		hsu_flow_begin(&f->flow, f->flow.start, f->flow.end);
-		enter_all(f, entry);
+		enter_true(f, entry);
 	}
 	enter_far(f);
 }

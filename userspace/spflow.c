@@ -118,11 +118,13 @@ bool hsu_saves_sp(const struct sp_flow *f, const struct hsu_insn *insn,
 	return to->mem.disp.value == ghc.stack_sp;
 }
 
-void hsu_sp_flow(const struct hsu_code *code, u64 base, u8 cls,
-		 struct hsu_targets *targets, struct hsu_rows *rows,
-		 struct hsu_sp_stats *stats)
+void hsu_sp_flow(struct hsu_code *code, const struct hsu_targets *only,
+		 u64 base, u8 cls, struct hsu_targets *targets,
+		 struct hsu_rows *rows, struct hsu_sp_stats *stats)
 {
-	struct sp_flow f = { .targets = targets, .cls = cls };
+	struct sp_flow f = {
+		.targets = targets, .functions = &code->functions, .cls = cls,
+	};
 	u64 start = code->start;
 
 	f.rules = cls == HSUNWIND_CLASS_HS_RTS ? &hsu_rts_rules : &hsu_hs_rules;
@@ -133,13 +135,19 @@ void hsu_sp_flow(const struct hsu_code *code, u64 base, u8 cls,
 		struct hsu_entry entry;
 		bool proc;
 
+		if (only && hsu_targets_next(only, start - 1) >= end) {
+			start = end;
+			continue;
+		}
+		if (only)
+			hsu_rows_cut(rows, start - base, end - base);
 		proc = hsu_info_entry(code, start, &entry) && entry.proc;
 		hsu_flow_begin(&f.flow, start, end);
 		if (!f.flow.bad)
 			f.rules->enter(&f, proc ? &entry : NULL);
 		if (!f.flow.bad && f.rules->settle)
 			f.rules->settle(&f);
-		stats->procs++;
+		stats->procs += !only;
 		if (f.flow.bad)
 			stats->rejected++;
 		else
@@ -150,7 +158,9 @@ void hsu_sp_flow(const struct hsu_code *code, u64 base, u8 cls,
 	hsu_unknowns_free(&f.unknowns);
 	hsu_hs_states_free(&f.states);
 	hsu_targets_free(&f.stacked);
+	hsu_targets_free(&f.mistaken);
 	hsu_targets_free(&f.far);
+	hsu_targets_free(&f.called);
 	free(f.entries);
 	free(f.slow);
 }

@@ -12,7 +12,8 @@
 
 /**
  * hsu_sp_flow() - find Sp rows for a piece of Haskell code
- * @code: the code.
+ * @code: the code; functions that are found are added to its @functions.
+ * @only: only procedures in which one of these addresses is, or NULL.
  * @base: of the image.
  * @cls: class of the code.
  * @targets: jumps out of @code are added here; the sorted ones in it are
@@ -26,8 +27,8 @@
  * a return (a jump through the word at Sp) must end at distance 0, and paths
  * that meet must agree; otherwise the whole function is left without rows.
  */
-void hsu_sp_flow(const struct hsu_code *code, u64 base, u8 cls,
-		 struct hsu_targets *targets, struct hsu_rows *rows,
-		 struct hsu_sp_stats *stats);
+void hsu_sp_flow(struct hsu_code *code, const struct hsu_targets *only,
+		 u64 base, u8 cls, struct hsu_targets *targets,
+		 struct hsu_rows *rows, struct hsu_sp_stats *stats);
 
 #endif /* HSU_SPFLOW_H */

@@ -83,21 +83,25 @@ struct sp_flow {
 	struct hsu_targets *targets;
 	u8 cls;
 
+	struct hsu_targets far;	/* targets of jumps that may be functions */
+	struct hsu_targets called;	/* and of those that look like calls */
+
 	/* hsflow.c */
 	struct slow_entry *slow;	/* by address */
 	size_t nr_slow;
 	size_t next_slow;
-	bool thunk;		/* its entry is being followed */
+	u32 thunk;		/* number of its entry, 0: none */
 	struct hsu_unknowns unknowns;
 	struct hsu_hs_states states;
 	struct sp_entry *entries;	/* by number of the unknown */
 	size_t cap_entries;
-	u32 nr_continuations;	/* the first ones, by address */
+	u32 nr_numbered;	/* continuations and functions, by address */
+	struct hsu_targets *functions;	/* those without info tables */
 
 	/* rtsflow.c */
 	u64 root;		/* function that is being followed */
 	struct hsu_targets stacked;	/* those with arguments on the stack */
-	struct hsu_targets far;	/* targets of jumps that are not followed */
+	struct hsu_targets mistaken;	/* those that are no functions */
 	struct multiple {
 		u64 next;	/* instruction that it is known before */
 		ZydisRegister reg;

@@ -17,7 +17,8 @@ struct hsu_loaded_file;
  * @pid: the process.
  * @build_flags: passed on to hsu_build_file().
  * @folder: build images from the files in here that are named like the mapped
- *	ones, where there are some, or NULL: a stripped copy, for example.
+ *	ones, where there are some, or NULL: a stripped copy, for example. They
+ *	must have the same build-id.
  * @maps: sorted executable mappings with an image.
  * @nr: their number.
  *
@@ -41,7 +42,7 @@ struct hsu_process_maps {
  * @err: why it failed.
  *
  * A mapped file that no image can be made of is left out; the walk stops where
- * it gets there.
+ * it gets there. One in @folder that does not fit, or cannot be used, is an error.
  *
  * Return: 0 or a negative errno.
  */

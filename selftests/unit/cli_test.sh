@@ -26,7 +26,7 @@ build()
 {
 
 	make -s -C "$top/userspace" OUT="$out/san" SAN=1 "$out/san/libhsu.a" \
-		"$out/san/libregister.a" &&
+		"$out/san/libregister.a" "$out/san/hsunwind-stack" &&
 		gcc -g -O1 -Wall -Wextra -Werror -D_GNU_SOURCE \
 			-fsanitize=address,undefined -fno-sanitize-recover=all \
 			-iquote "$top/kmod/core" -I"$top/include/uapi" \
@@ -473,10 +473,52 @@ test_man_page()
 	! mandoc -T lint -W warning "$page" | sed 's/^/# /' | grep .
 }
 
+# hsunwind-stack reads copies of the mapped files only if they are copies.
+test_copies()
+{
+	local pid ret=0
+
+	mkfifo -m 600 input.fifo 2>/dev/null
+	rm -rf copies && mkdir copies
+	$prog wait <input.fifo >/dev/null 2>&1 &
+	pid=$!
+	exec 9>input.fifo
+	refused_copies "$pid" || ret=1
+	exec 9>&-
+	wait "$pid"
+	return "$ret"
+}
+
+# stack OPTION... PID: prints what it says in case of errors.
+stack()
+{
+	san/hsunwind-stack --files copies -q "$@" >stdout 2>stderr
+}
+
+refused_copies()
+{
+	local pid=$1 o
+
+	strip -o copies/prog "$prog" || return 1
+	for o in -q --both; do
+		stack "$o" "$pid" && ! [ -s stderr ] || return 1
+		# Another program, and none at all.
+		cp plain copies/prog
+		! stack "$o" "$pid" || return 1
+		[ "$(wc -l <stderr)" -eq 1 ] &&
+			grep -q -E "copies/prog is no copy of .*/prog: build-id [0-9a-f]+, not [0-9a-f]+; copy it" stderr ||
+			{ cat stderr; return 1; }
+		echo text >copies/prog
+		! stack "$o" "$pid" && grep -q 'copies/prog' stderr ||
+			{ cat stderr; return 1; }
+		strip -o copies/prog "$prog"
+	done
+}
+
 tests="no_module register again dynamic symbols symbols_only
 no_place_for_symbols lookup script wrong_files unreadable
 interpreter missing_library process keep_program shown wrong_processes remove status
-reasons ioctl_errors dry_run usage full_disk man_page"
+reasons ioctl_errors dry_run usage full_disk man_page copies"
 
 n=0 failed=0
 echo "KTAP version 1"

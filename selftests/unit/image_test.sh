@@ -469,6 +469,35 @@ test_rts_functions()
 	done
 }
 
+# A number that looks like the address of a function, but is that of an info table,
+# costs no rows.
+test_mistaken_number()
+{
+	local a at
+
+	a=$(nm static | awk '$3 == "stg_ret_p_info" { print $1 }')
+	at=$(LC_ALL=C grep -obUaP '\x88\x77\x66\x55\x44\x33\x22\x11' \
+		static.stripped | cut -d: -f1) && [ -n "$at" ] || return 1
+	cp static.stripped mistaken
+	# shellcheck disable=SC2059 # the format is the bytes
+	printf "$(printf '%016x' $((0x$a - 8)) |
+		sed -E 's/(..)(..)(..)(..)(..)(..)(..)(..)/\\x\8\\x\7\\x\6\\x\5\\x\4\\x\3\\x\2\\x\1/')" |
+		dd of=mistaken bs=1 seek="$at" conv=notrunc status=none
+	./image_probe --rows static.stripped >want &&
+		./image_probe --rows mistaken >got || return 1
+	cmp static.stripped mistaken >/dev/null && return 1
+	cmp -s want got
+}
+
+# Every function, thunk and constructor of a module has rows.
+test_entries()
+{
+	nm "$1" | awk '$3 ~ /^Main_.*_info$/ { print $1 }' >asked
+	grep -q . asked && nm "$1" | grep -q ' Main_Box_con_info$' || return 1
+	./image_probe "$1.stripped" <asked >got || return 1
+	! grep -v ' hs hs_sp ' got | diag | grep .
+}
+
 # A library of Haskell code, and the run-time system as a library.
 test_libraries()
 {
@@ -569,7 +598,7 @@ if [ -z "$libdir" ]; then
 	echo "1..0 # SKIP no ghc"
 	exit 4
 fi
-echo "1..51"
+echo "1..53"
 if ! build_tools || ! build_programs; then
 	echo "Bail out! the tests cannot be built"
 	exit 1
@@ -600,6 +629,8 @@ done
 run "base: no Haskell code is left out" test_covered "$(ls "$libdir"/base-*/libHSbase-*.so)"
 run "arguments on the stack" test_stack_arguments static
 run "functions of the run-time system without symbols" test_rts_functions
+run "a number like an address of the run-time system" test_mistaken_number
+run "every entry of a module has rows" test_entries static
 run "Sp is saved around safe calls" test_saved
 run "linkage table without CFI" test_lld_plt
 run "a large program" test_large
@@ -610,5 +641,5 @@ run "damaged files: program with debugging information" test_damaged debug 60
 run "damaged files: shared library" test_damaged "$(ls "$rts"/libHSrts-ghc*.so)" 100
 run "damaged files: statically linked program" test_damaged plain-static 100
 
-[ $n -eq 51 ] || failed=1
+[ $n -eq 53 ] || failed=1
 exit $failed
