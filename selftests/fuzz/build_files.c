@@ -129,7 +129,7 @@ void model_files_start(struct model *m)
 
 		memcpy(w->image, m->fresh, m->fresh->size);
 		check(!hsu_image_init(&w->img, w->image, w->image->size),
-			     "the image is valid");
+		      "the image is valid");
 		m->maps[i].img = &w->img;
 		m->maps[i].start = i ? LIB_BASE : WORLD_BASE;
 		m->maps[i].end = m->maps[i].start + WORLD_TEXT;

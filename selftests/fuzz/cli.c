@@ -113,9 +113,9 @@ int __wrap_posix_spawn(pid_t *pid, const char *path,
 	(void)attr;
 	(void)envp;
 	check(!strcmp(path, argv[0]) && !strncmp(path, "/lib64/", 7),
-		     "only the dynamic linker is run");
+	      "only the dynamic linker is run");
 	check(write(pipe_end, listed.p, len) == (ssize_t)len,
-		     "a pipe can be written");
+	      "a pipe can be written");
 	*pid = 1;
 	return 0;
 }
@@ -235,11 +235,11 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc;
 	(void)argv;
 	check(f && !fstat(fileno(f), &st),
-		     "HSUNWIND_FUZZ_FILE names a good file");
+	      "HSUNWIND_FUZZ_FILE names a good file");
 	good_len = (size_t)st.st_size;
 	good = malloc(good_len);
 	check(good && fread(good, 1, good_len, f) == good_len,
-		     "it can be read");
+	      "it can be read");
 	fclose(f);
 	check(mkdtemp(folder), "there is a folder");
 	atexit(clean_up);
@@ -271,7 +271,7 @@ static void write_program(void)
 	int fd = __real_open("prog", O_WRONLY | O_CREAT | O_TRUNC, 0700);
 
 	check(fd >= 0 && write(fd, p, len) == (ssize_t)len,
-		     "the program can be written");
+	      "the program can be written");
 	__real_close(fd);
 }
 

@@ -39,8 +39,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static void write_file(const u8 *data, size_t len)
 {
 	check(!ftruncate(fd, 0) && !ftruncate(fd, (off_t)len) &&
-		     pwrite(fd, data, len, 0) == (ssize_t)len,
-		     "the file can be written");
+	      pwrite(fd, data, len, 0) == (ssize_t)len,
+	      "the file can be written");
 }
 
 static void check_image(const struct hsu_built *built)
@@ -60,11 +60,11 @@ static void check_sentence(const struct hsu_error *err)
 	size_t i;
 
 	check(len >= 30 && len < sizeof(err->msg),
-		     "an error is a sentence");
+	      "an error is a sentence");
 	check(strstr(err->msg, "fuzz.elf"), "it names the file");
 	for (i = 0; i < len; i++)
 		check((unsigned char)err->msg[i] >= ' ',
-			     "it can be printed");
+		      "it can be printed");
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len)

@@ -30,7 +30,7 @@ void elf_file_read(struct elf_file *f, const char *path)
 	f->len = (size_t)size;
 	f->data = malloc(f->len);
 	check(f->data && fread(f->data, 1, f->len, in) == f->len,
-		     "the file can be read");
+	      "the file can be read");
 	fclose(in);
 	memcpy(&eh, f->data, sizeof(eh));
 	f->parts[AREA_whole].len = f->len;

@@ -147,12 +147,12 @@ static void look_up(const struct hsu_image *img, u32 pc)
 		return;
 	}
 	check(rule >= img->rules &&
-		     rule < img->rules + img->hdr->nr_rules,
-		     "a rule is one of the image");
+	      rule < img->rules + img->hdr->nr_rules,
+	      "a rule is one of the image");
 	check(rule->kind < HSUNWIND_RULE_NR &&
-		     rule->cls < HSUNWIND_CLASS_NR &&
-		     rule->cfa_reg < HSU_NR_REGS,
-		     "a rule is one that the walk knows");
+	      rule->cls < HSUNWIND_CLASS_NR &&
+	      rule->cfa_reg < HSU_NR_REGS,
+	      "a rule is one that the walk knows");
 }
 
 static void check_image(const struct image *im)
@@ -173,14 +173,14 @@ static void check_image(const struct image *im)
 		look_up(&img, img.pcs[i] - 1);
 	}
 	check(img.rules[img.ids[i - 1]].kind == HSUNWIND_RULE_NONE,
-		     "code ends");
+	      "code ends");
 	look_up(&img, im->look);
 	look_up(&img, 0);
 	look_up(&img, ~0u);
 	if (hsu_image_bias(&img, im->start, im->offset, &bias))
 		check(hsu_image_bias(&img, im->start + 4096, im->offset,
-					    &again) && again == bias + 4096,
-			     "an image moves with its mapping");
+				     &again) && again == bias + 4096,
+		      "an image moves with its mapping");
 	walk(&img, im->look, bias);
 }
 

@@ -82,7 +82,7 @@ static const char *members(const char *p, bool named, unsigned int depth)
 
 static const char *value(const char *p, unsigned int depth)
 {
-	static const char *const words[] = { "true", "false", "null" };
+	static const char *const words[] = { "true", "false", "null", NULL };
 	size_t i;
 
 	if (depth == MAX_DEPTH)
@@ -91,7 +91,7 @@ static const char *value(const char *p, unsigned int depth)
 		return members(p, *p == '{', depth);
 	if (*p == '"')
 		return string(p);
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+	for (i = 0; words[i]; i++)
 		if (!strncmp(p, words[i], strlen(words[i])))
 			return p + strlen(words[i]);
 	return number(p);

@@ -107,36 +107,36 @@ static void check_chain(const struct result *r)
 	u32 i;
 
 	check(r->stop >= 0 && r->stop < HSUNWIND_STOP_NR &&
-		     r->stop != HSUNWIND_STOP_NOT_64BIT,
-		     "there is a reason why the walk has ended");
+	      r->stop != HSUNWIND_STOP_NOT_64BIT,
+	      "there is a reason why the walk has ended");
 	check(strcmp(hsu_stop_name((u32)r->stop), "unknown") &&
-		     strcmp(hsu_stop_text((u32)r->stop), "unknown"),
-		     "the reason has a name");
+	      strcmp(hsu_stop_text((u32)r->stop), "unknown"),
+	      "the reason has a name");
 	check(w->n <= w->cap, "the chain fits");
 	check(w->n || r->stop == HSUNWIND_STOP_COMPLETE,
-		     "there is a leaf");
+	      "there is a leaf");
 	check(!w->n || r->out[0] == model->in.ip,
-		     "the leaf is the interrupted instruction");
+	      "the leaf is the interrupted instruction");
 	for (i = 1; i < w->n; i++)
 		check(is_code(r->out[i]) || is_code(r->out[i] - 1),
-			     "an address is one of known code");
+		      "an address is one of known code");
 	for (i = 0; !model->no_kinds && i < w->n; i++)
 		check(r->kinds[i] <= HSU_C &&
-			     (r->kinds[i] == HSU_LEAF) == !i,
-			     "an entry has a kind");
+		      (r->kinds[i] == HSU_LEAF) == !i,
+		      "an entry has a kind");
 	check(w->steps <= w->max_steps + 1, "steps are bounded");
 	check(r->reads <= reads_bound(w->max_steps, w->nr_maps),
-		     "reads are bounded");
+	      "reads are bounded");
 }
 
 static void compare(const struct result *a, const struct result *b)
 {
 	check(a->stop == b->stop && a->w.n == b->w.n &&
-		     a->w.steps == b->w.steps && a->reads == b->reads &&
-		     a->w.scanned == b->w.scanned &&
-		     a->w.resynced == b->w.resynced &&
-		     !memcmp(a->out, b->out, a->w.n * 8),
-		     "the same walk ends the same way");
+	      a->w.steps == b->w.steps && a->reads == b->reads &&
+	      a->w.scanned == b->w.scanned &&
+	      a->w.resynced == b->w.resynced &&
+	      !memcmp(a->out, b->out, a->w.n * 8),
+	      "the same walk ends the same way");
 }
 
 static void count(const struct result *r)
