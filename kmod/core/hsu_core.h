@@ -92,6 +92,9 @@ enum hsu_kind {
 #define HSU_SEEN_SETS	32	/* of frames of a stack that may be squeezed */
 #define HSU_SEEN_WAYS	4	/* of them in each */
 #define HSU_MAX_STEPS		(1u << 20)	/* physical frames per walk */
+/* Reads of memory: for each of them, and for what has to be searched. */
+#define HSU_READS_PER_STEP	16
+#define HSU_READS_MORE		4096
 
 /**
  * struct hsu_walk - one walk: input, result and working state
@@ -109,6 +112,7 @@ enum hsu_kind {
  * @steps: out: physical frames visited.
  * @scanned: out: number of Haskell functions whose caller had to be searched.
  * @resynced: out: number of safe calls whose Haskell stack had moved.
+ * @reads: out: reads of memory, and those that were too many.
  *
  * The rest is private to the core.
  */
@@ -128,8 +132,10 @@ struct hsu_walk {
 	u32 steps;
 	u32 scanned;
 	u32 resynced;
+	u32 reads;
 
 	/* private: */
+	u32 max_reads;
 	u32 valid;		/* bit mask of the registers still known */
 	bool exact;		/* ip is an instruction, not a return address */
 	bool below_haskell;	/* only plumbing seen since the Haskell stack */
@@ -160,7 +166,9 @@ struct hsu_walk {
  * The first entry is always @w->ip. No entry is ever written that was not
  * checked to lie in code of a known image, except that first one.
  *
- * Context: any, NMI included. Time is bounded by @max_steps and @cap.
+ * Context: any, NMI included. Time is bounded by @max_steps and @cap: after
+ * @max_steps * %HSU_READS_PER_STEP + %HSU_READS_MORE reads of memory no more are
+ * made, and the walk ends.
  * Return: why the walk ended, an &enum hsunwind_stop.
  */
 enum hsunwind_stop hsu_walk(struct hsu_walk *w);
