@@ -135,7 +135,7 @@ static void walk(const struct hsu_image *img, u32 look, u64 bias)
 	w.regs[HSU_RSP] += 8;
 	reads = 0;
 	check(hsu_walk(&w) < HSUNWIND_STOP_NR, "the walk ends");
-	check(reads <= reads_bound(MAX_STEPS, 1), "reads are bounded");
+	check(reads <= reads_bound(MAX_STEPS), "reads are bounded");
 }
 
 static void look_up(const struct hsu_image *img, u32 pc)

@@ -125,8 +125,9 @@ static void check_chain(const struct result *r)
 		      (r->kinds[i] == HSU_LEAF) == !i,
 		      "an entry has a kind");
 	check(w->steps <= w->max_steps + 1, "steps are bounded");
-	check(r->reads <= reads_bound(w->max_steps, w->nr_maps),
-	      "reads are bounded");
+	check(r->reads <= reads_bound(w->max_steps), "reads are bounded");
+	check(w->reads - r->reads <= refused_bound(w->nr_maps),
+	      "a walk that may not read any more ends");
 }
 
 static void compare(const struct result *a, const struct result *b)
