@@ -10,7 +10,7 @@ DESTDIR ?=
 export PREFIX DESTDIR
 
 .PHONY: all tools modules install install-tools modules_install check \
-	demo setup clean lint help
+	demo setup clean lint fuzz help
 
 all: tools modules
 
@@ -44,6 +44,13 @@ check: setup
 demo: setup
 	selftests/demo/run
 
+# For long: RUNS=100000000, FUZZ=walk
+RUNS ?= 10000000
+FUZZ ?= walk image elf cli
+
+fuzz: setup
+	selftests/fuzz/long -n $(RUNS) $(FUZZ)
+
 lint: setup
 	selftests/lint
 
@@ -61,4 +68,5 @@ help:
 	@echo 'make check           install what is missing, then run all tests'
 	@echo 'make demo            the same, then show Haskell stacks from perf in a VM'
 	@echo 'make lint            static checks'
+	@echo 'make fuzz            fuzz the core and the tools; RUNS=<number> FUZZ=<targets>'
 	@echo 'make clean           remove what was built'

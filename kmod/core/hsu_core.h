@@ -98,6 +98,9 @@ enum hsu_kind {
 #define HSU_RECENT		(2 * HSU_MAX_CYCLE)
 #define HSU_ROOT_CHUNKS		32	/* of a deep stack, that are walked */
 #define HSU_MAX_STEPS		(1u << 20)	/* physical frames per walk */
+/* Reads of memory: for each of them, and for what has to be searched. */
+#define HSU_READS_PER_STEP	16
+#define HSU_READS_MORE		4096
 
 /**
  * struct hsu_walk - one walk: input, result and working state
@@ -119,6 +122,7 @@ enum hsu_kind {
  * @steps: out: physical frames and chunks visited.
  * @scanned: out: number of Haskell functions whose caller had to be searched.
  * @resynced: out: number of safe calls whose Haskell stack had moved.
+ * @reads: out: reads of memory, and those that were too many.
  *
  * The rest is private to the core.
  */
@@ -141,8 +145,10 @@ struct hsu_walk {
 	u32 steps;
 	u32 scanned;
 	u32 resynced;
+	u32 reads;
 
 	/* private: */
+	u32 max_reads;
 	u32 nr;			/* length of the chain if all of it did fit */
 	u32 gap_at;		/* see chain.c */
 	u32 ring_size;
@@ -185,7 +191,9 @@ struct hsu_walk {
  * The first entry is @w->ip, if the collector is not at work. No entry is ever
  * written that was not checked to lie in code of a known image, except that one.
  *
- * Context: any, NMI included. Time is bounded by @max_steps and @cap.
+ * Context: any, NMI included. Time is bounded by @max_steps and @cap: after
+ * @max_steps * %HSU_READS_PER_STEP + %HSU_READS_MORE reads of memory no more are
+ * made, and the walk ends.
  * Return: why the walk ended, an &enum hsunwind_stop.
  */
 enum hsunwind_stop hsu_walk(struct hsu_walk *w);

@@ -25,10 +25,14 @@
 int hsu_find(const struct hsu_walk *w, u64 addr, const struct hsu_map **map,
 	     const struct hsunwind_rule **rule);
 
-static inline bool hsu_read(const struct hsu_walk *w, u64 addr, void *dst,
-			    u32 len)
+/*
+ * All loops have bounds, but their product is large: a process can lay out its
+ * stack so that every search goes on to its end, again and again.
+ */
+static inline bool hsu_read(struct hsu_walk *w, u64 addr, void *dst, u32 len)
 {
-	return hsu_env_read(&w->env, addr, dst, len);
+	return w->reads++ < w->max_reads &&
+	       hsu_env_read(&w->env, addr, dst, len);
 }
 
 static inline bool hsu_valid(const struct hsu_walk *w, u32 reg)

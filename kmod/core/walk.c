@@ -155,6 +155,7 @@ enum hsunwind_stop hsu_walk(struct hsu_walk *w)
 
 	w->valid = HSU_ALL_REGS;
 	w->exact = true;
+	w->max_reads = w->max_steps * HSU_READS_PER_STEP + HSU_READS_MORE;
 	ret = hsu_chain_add(w, w->ip, HSU_LEAF);
 	if (ret == HSU_GO)
 		ret = step(w, true);
@@ -162,6 +163,8 @@ enum hsunwind_stop hsu_walk(struct hsu_walk *w)
 		ret = step(w, false);
 	if (ret == HSUNWIND_STOP_COMPLETE)
 		drop_startup(w);
+	else if (w->reads > w->max_reads)
+		ret = HSUNWIND_STOP_STEPS;
 	if (ret == HSUNWIND_STOP_STEPS)
 		hsu_chain_leave_out(w);
 	hsu_chain_finish(w);

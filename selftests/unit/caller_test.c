@@ -130,6 +130,31 @@ TEST_F(core, scan_takes_no_frame_that_leads_nowhere)
 	EXPECT_CHAIN(CODE(AT_CMM_SCAN + 0x10), RET_1);
 }
 
+TEST_F(core, search_that_would_go_on_for_long)
+{
+	const __u64 nr = 1000, run = 64, steps = 100;
+	__u64 i;
+
+	/* Frames that lead on, but never far enough. */
+	START_IN_HASKELL();
+	world_poke(self->world, CODE(AT_HS + 0x340), 0);
+	for (i = 0; i < nr; i++)
+		world_poke(self->world, HS_SP + 8 * i,
+			   i % run == run - 1 ? 7 : RET_BIG);
+	PUSH(HS_SP + 8 * nr, 7, STOP_FRAME);
+	self->w->ip = CODE(AT_CMM + 0x10);
+	self->w->max_steps = steps;
+	EXPECT_EQ(HSUNWIND_STOP_STEPS, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_CMM + 0x10), CODE(GAP_FRAME));
+	EXPECT_GE(steps * HSU_READS_PER_STEP + HSU_READS_MORE,
+		  self->world->reads);
+	START_IN_HASKELL();
+	self->w->ip = CODE(AT_CMM + 0x10);
+	self->w->max_steps = HSU_MAX_STEPS;
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_LT(nr * run / 2, self->world->reads);
+}
+
 TEST_F(core, nothing_is_guessed)
 {
 	/* The distance is not known, or the word there is no return address. */
