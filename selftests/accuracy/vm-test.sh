@@ -303,11 +303,20 @@ test_complete_shellcheck()
 	run_counted shellcheck 1000 timeout 20 shellcheck "$fixtures/input.sh"
 }
 
+# record_event EVENT COMMAND...: a recording of each of them
+record_event()
+{
+	perf record -q --buildid-all -e "$1" -c 1 -g -o "$recordings/${1##*:}.data" \
+		"${@:2}" >/dev/null 2>record.err && return 0
+	say "$1: $(cat record.err)"
+	return 1
+}
+
 # What ./names looks at on the host, where it need not be emulated: recordings of
 # a program with and without -g, by time and by events.
 test_recordings()
 {
-	local demo=$fixtures/demo event
+	local demo=$fixtures/demo event other status
 
 	mkdir -p "$recordings" && "$register" --symbols-only -q "$demo" || return 1
 	record "$recordings/debug.data" -- "$demo" 15 >/dev/null &&
@@ -315,12 +324,15 @@ test_recordings()
 	# stg_gc_noregs: where Haskell code goes when its allocation area is full
 	echo "p:hs/full $demo:$(cat "$fixtures/full")" >/sys/kernel/tracing/uprobe_events ||
 		return 1
-	for event in sched:sched_switch page-faults raw_syscalls:sys_enter hs:full; do
-		perf record -q --buildid-all -e "$event" -c 1 -g -o "$recordings/${event##*:}.data" \
-			"$demo" 2 >/dev/null 2>record.err || {
-			say "$event: $(cat record.err)"
-			return 1
-		}
+	# Another one on the same CPU, so that it is made to wait in its own code.
+	taskset -c 0 "$demo" 1000 >/dev/null &
+	other=$!
+	record_event sched:sched_switch taskset -c 0 "$demo" 2
+	status=$?
+	kill "$other"
+	[ "$status" -eq 0 ] || return 1
+	for event in page-faults raw_syscalls:sys_enter hs:full; do
+		record_event "$event" "$demo" 2 || return 1
 	done
 	echo >/sys/kernel/tracing/uprobe_events
 	perf trace -e write,mmap --call-graph fp -o "$recordings/trace.txt" \
