@@ -423,7 +423,8 @@ static void apply(struct model *m, const struct record *r)
 		limit(m, r);
 		return;
 	case OP_flags:
-		m->in.flags = r->a & HSU_SHOW_ALL;
+		m->in.flags = (u32)r->a << 8 & HSUNWIND_SHOW_MASK;
+		m->in.root = r->b >> 8;
 		m->no_kinds = r->b & 1;
 		return;
 	case OP_NR:

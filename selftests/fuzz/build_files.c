@@ -55,7 +55,7 @@ void model_head(struct model *m, const struct record *r)
 	u16 half = (u16)r->c;
 	u64 base = (u64)(u32)r->c << 12;
 
-	switch (r->b % 8) {
+	switch (r->b < 10 ? r->b : r->b % 8) {
 	case 0:
 		try_image(w, &h->has_stgrun, &byte, 1);
 		return;
@@ -67,6 +67,12 @@ void model_head(struct model *m, const struct record *r)
 		return;
 	case 3:
 		try_image(w, &h->base, &base, 8);
+		return;
+	case 8:
+		try_image(w, &h->gc_frame, &r->c, 4);
+		return;
+	case 9:
+		try_image(w, &h->gap_frame, &r->c, 4);
 		return;
 	default:
 		try_image(w, &h->stgrun_rets[r->b % 4], &r->c, 4);

@@ -104,6 +104,7 @@ static void walk(struct result *r, int pattern)
 static void check_chain(const struct result *r)
 {
 	const struct hsu_walk *w = &r->w;
+	u32 gaps = 0;
 	u32 i;
 
 	check(r->stop >= 0 && r->stop < HSUNWIND_STOP_NR &&
@@ -115,15 +116,18 @@ static void check_chain(const struct result *r)
 	check(w->n <= w->cap, "the chain fits");
 	check(w->n || r->stop == HSUNWIND_STOP_COMPLETE,
 	      "there is a leaf");
-	check(!w->n || r->out[0] == model->in.ip,
+	check(!w->n || r->out[0] == model->in.ip || w->collecting,
 	      "the leaf is the interrupted instruction");
 	for (i = 1; i < w->n; i++)
 		check(is_code(r->out[i]) || is_code(r->out[i] - 1),
 		      "an address is one of known code");
 	for (i = 0; !model->no_kinds && i < w->n; i++)
-		check(r->kinds[i] <= HSU_C &&
-		      (r->kinds[i] == HSU_LEAF) == !i,
+		check(r->kinds[i] < HSU_NR_KINDS &&
+		      (r->kinds[i] == HSU_LEAF ? !i : i || w->collecting),
 		      "an entry has a kind");
+	for (i = 0; !model->no_kinds && i < w->n; i++)
+		gaps += r->kinds[i] == HSU_GAP;
+	check(model->no_kinds || gaps == w->gapped, "a gap is one entry");
 	check(w->steps <= w->max_steps + 1, "steps are bounded");
 	check(r->reads <= reads_bound(w->max_steps), "reads are bounded");
 	check(w->reads - r->reads <= refused_bound(w->nr_maps),

@@ -41,7 +41,7 @@
 	X(hide, "c bytes from the place on cannot be read")		\
 	X(race, "before read number b the value is stored at the place") \
 	X(limit, "b: most steps, c: entries that fit")			\
-	X(flags, "a: HSU_SHOW_*, b: no kinds are wanted")
+	X(flags, "a: HSUNWIND_SHOW_MASK >> 8, b: no kinds, root-most entries << 8")
 
 /* Kinds of values. */
 enum value {
