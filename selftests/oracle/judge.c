@@ -40,6 +40,7 @@ struct judge {
 	unsigned long count[SOURCE_NR][STATE_NR][VERDICT_NR];
 	unsigned long scanned[SOURCE_NR];
 	bool list_scanned;
+	bool knows_collector;	/* by name: libraries may have no symbols */
 	bool collecting;	/* what the last walk said */
 	unsigned long differ;	/* the sources, among themselves */
 	struct place places[MAX_PLACES];
@@ -60,6 +61,7 @@ struct judge *judge_create(struct tracee *t, const char *stripped,
 		err(1, "no memory");
 	j->t = t;
 	j->list_scanned = list_scanned;
+	j->knows_collector = code_symbol("GarbageCollect");
 	j->nr_sources = stripped ? SOURCE_NR : 1;
 	for (s = 0; s < j->nr_sources; s++) {
 		j->maps[s].pid = t->pid;
@@ -189,8 +191,7 @@ static bool default_is_right(struct judge *j, enum source s, size_t nr_true)
 	size_t nr, i, at = 0;
 
 	walk(j, s, 0, found, &nr, &scanned);
-	/* A library of the run-time system may have no symbols. */
-	if (code_symbol("GarbageCollect")) {
+	if (j->knows_collector) {
 		nr_true = before_collector(j, nr_true, &collecting);
 		if (collecting != j->collecting)
 			return false;
