@@ -69,7 +69,8 @@ def forkio():
 
 
 def forkos():
-    paths = [ROOT + DONE, ROOT + ['three']]
+    # What it passes to forkOS is a lazy value.
+    paths = [ROOT + DONE, ROOT + ['three'], ROOT + ['three', 'three']]
     for root in ('bound', 'unbound'):
         for k in range(32):
             end, leaves = numbered([root], k)
