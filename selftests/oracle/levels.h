@@ -50,7 +50,7 @@ struct truth {
 	u64 run_return;		/* and StgReturn behind it */
 	u64 suspend;		/* suspendThread() */
 	u64 resume;		/* resumeThread() */
-	u64 strip[2];		/* functions that take frames off, 0: not known */
+	u64 strip[4];		/* functions that take frames off, 0: not known */
 	bool just_resumed;	/* that was the last C function called */
 	bool entered;		/* the last instruction led to an entry */
 	bool returned;		/* Sp is still where a return has left it */

@@ -307,9 +307,11 @@ static void strips(struct truth *tr)
 {
 	struct level *l = truth_haskell_below(tr);
 	u64 ip = tr->t->regs.rip;
+	size_t i;
 
-	if (l && ip && (ip == tr->strip[0] || ip == tr->strip[1]))
-		l->stripped = l->stripped || l->tso == tr->t->regs.rsi;
+	for (i = 0; l && i < ARRAY_SIZE(tr->strip); i++)
+		if (ip == tr->strip[i] && l->tso == tr->t->regs.rsi)
+			l->stripped = true;
 }
 
 bool truth_step(struct truth *tr, const struct user_regs_struct *before)
@@ -340,10 +342,14 @@ u64 truth_stgrun(void)
 
 struct truth *truth_start(struct tracee *t, Dwfl *dwfl)
 {
+	static const char *const strippers[] = {
+		"raiseAsync", "raiseExceptionHelper",
+		"findRetryFrameHelper", "findAtomicallyFrameHelper",
+	};
 	struct c_frame frames[MAX_C_FRAMES];
 	struct truth *tr = calloc(1, sizeof(*tr));
 	struct level *l;
-	size_t nr;
+	size_t nr, i;
 
 	if (!tr)
 		err(1, "no memory");
@@ -352,8 +358,8 @@ struct truth *truth_start(struct tracee *t, Dwfl *dwfl)
 	tr->run_return = code_symbol("StgReturn");
 	tr->suspend = code_symbol("suspendThread");
 	tr->resume = code_symbol("resumeThread");
-	tr->strip[0] = code_symbol("raiseAsync");
-	tr->strip[1] = code_symbol("raiseExceptionHelper");
+	for (i = 0; i < ARRAY_SIZE(strippers); i++)
+		tr->strip[i] = code_symbol(strippers[i]);
 	if (!tr->suspend || !tr->resume)
 		errx(1, "GHC's run-time system has no symbols");
 	nr = c_stack(t, dwfl, frames, MAX_C_FRAMES);
