@@ -19,9 +19,20 @@ struct hsu_symbol_ref {
 	bool global;
 };
 
+#define HSU_PAGE_BYTES	4096
+#define HSU_NR_PAGES	256
+
+/* Pages of the file that have been read: the analysis comes back to them. */
+struct hsu_page {
+	u64 nr;			/* plus one; 0: none */
+	size_t len;
+	u8 data[HSU_PAGE_BYTES];
+};
+
 struct hsu_elf {
 	char *name;
 	int fd;
+	struct hsu_page *pages;
 	const void *mem;
 	u64 size;
 	bool debug_only;	/* a separate debug file: segments are empty */

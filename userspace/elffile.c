@@ -264,7 +264,8 @@ struct hsu_elf *hsu_elf_open_flags(int fd, const void *mem, size_t len,
 	elf->size = len;
 	elf->debug_only = debug_only;
 	elf->name = strdup(name);
-	if (!elf->name)
+	elf->pages = calloc(HSU_NR_PAGES, sizeof(*elf->pages));
+	if (!elf->name || !elf->pages)
 		goto err_nomem;
 	if (fd >= 0) {
 		if (fstat(fd, &st)) {
@@ -316,6 +317,7 @@ void hsu_elf_close(struct hsu_elf *elf)
 	free(elf->symbols);
 	free(elf->eh_frame);
 	free(elf->sections);
+	free(elf->pages);
 	free(elf->name);
 	free(elf);
 }
@@ -395,12 +397,46 @@ bool hsu_elf_data(struct hsu_elf *elf, const struct hsu_section *sec,
 	return true;
 }
 
-size_t hsu_elf_pread(const struct hsu_elf *elf, u64 offset, void *buf,
-		     size_t len)
+static size_t read_file(int fd, u64 offset, void *buf, size_t len)
 {
 	size_t done = 0;
 	ssize_t n;
 
+	while (done < len) {
+		n = pread(fd, (char *)buf + done, len - done, offset + done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		done += n;
+	}
+	return done;
+}
+
+/* A few bytes of one page, as info tables and instructions are. */
+static size_t read_page(const struct hsu_elf *elf, u64 offset, void *buf,
+			size_t len)
+{
+	u64 nr = offset / HSU_PAGE_BYTES;
+	size_t at = offset % HSU_PAGE_BYTES;
+	struct hsu_page *p = &elf->pages[nr % HSU_NR_PAGES];
+
+	if (p->nr != nr + 1) {
+		p->nr = nr + 1;
+		p->len = read_file(elf->fd, nr * HSU_PAGE_BYTES, p->data,
+				   HSU_PAGE_BYTES);
+	}
+	if (at >= p->len)
+		return 0;
+	if (len > p->len - at)
+		len = p->len - at;
+	memcpy(buf, p->data + at, len);
+	return len;
+}
+
+size_t hsu_elf_pread(const struct hsu_elf *elf, u64 offset, void *buf,
+		     size_t len)
+{
 	if (offset >= elf->size)
 		return 0;
 	if (len > elf->size - offset)
@@ -409,16 +445,9 @@ size_t hsu_elf_pread(const struct hsu_elf *elf, u64 offset, void *buf,
 		memcpy(buf, (const char *)elf->mem + offset, len);
 		return len;
 	}
-	while (done < len) {
-		n = pread(elf->fd, (char *)buf + done, len - done,
-			  offset + done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		done += n;
-	}
-	return done;
+	if (offset % HSU_PAGE_BYTES + len <= HSU_PAGE_BYTES)
+		return read_page(elf, offset, buf, len);
+	return read_file(elf->fd, offset, buf, len);
 }
 
 size_t hsu_elf_read(const struct hsu_elf *elf, u64 addr, void *buf, size_t len)

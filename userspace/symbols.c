@@ -107,7 +107,7 @@ static int find_slot(struct hsu_slot *slot, const struct hsu_file *f,
 				user->name);
 	/* It may be gone, or be another process's in another root. */
 	real = realpath(f->path, NULL);
-	ok = f->path[0] == '/' && !strstr(f->path, "/..") &&
+	ok = f->path[0] == '/' && (real || !strstr(f->path, "/../")) &&
 	     hsu_slot_find(slot, user->cache, real ? real : f->path,
 			   info->build_id, info->build_id_len);
 	free(real);
