@@ -181,8 +181,14 @@ static void remove_slot(const char *cache, const char *dir, const char *id,
 	ours = !fstat(fd, &st) && hsu_symfile_is_ours(fd);
 	close(fd);
 	snprintf(path, sizeof(path), "%s/elf", dir);
-	if (!ours || unlink(path))
+	if (!ours)
 		return;
+	if (unlink(path)) {
+		if (!removed->error)
+			snprintf(removed->kept, sizeof(removed->kept), "%s", path);
+		removed->error = removed->error ? removed->error : errno;
+		return;
+	}
 	removed->files++;
 	removed->bytes += (u64)st.st_blocks * 512;
 	snprintf(path, sizeof(path), "%s/probes", dir);
@@ -259,22 +265,31 @@ static void remove_links(const char *cache, const char *two,
 	closedir(d);
 }
 
-int hsu_cache_remove(const char *cache, const char *path,
-		     struct hsu_removed *removed, struct hsu_error *err)
+static void remove_all(const char *cache, struct hsu_removed *removed)
 {
 	char dir[4096];
 	struct dirent *e;
 	DIR *d;
 
-	if (path)
-		return remove_file(cache, path, removed, err);
 	snprintf(dir, sizeof(dir), "%s/.build-id", cache);
 	d = opendir(dir);
 	if (!d)
-		return 0;
+		return;
 	while ((e = readdir(d)))
 		if (strlen(e->d_name) == 2 && is_hex(e->d_name))
 			remove_links(cache, e->d_name, removed);
 	closedir(d);
+}
+
+int hsu_cache_remove(const char *cache, const char *path,
+		     struct hsu_removed *removed, struct hsu_error *err)
+{
+	if (!path)
+		remove_all(cache, removed);
+	else if (remove_file(cache, path, removed, err))
+		return -1;
+	if (removed->error)
+		return hsu_fail(err, "%s cannot be removed: %s", removed->kept,
+				strerror(removed->error));
 	return 0;
 }

@@ -72,10 +72,14 @@ int hsu_slot_commit(const struct hsu_slot *slot, const char *tmp,
  * struct hsu_removed - what has been taken out of a cache
  * @files: how many files.
  * @bytes: how large they were on disk.
+ * @error: errno of the first one that could not be removed, 0: none.
+ * @kept: its path.
  */
 struct hsu_removed {
 	unsigned long files;
 	u64 bytes;
+	int error;
+	char kept[4096 + 1024];
 };
 
 /**

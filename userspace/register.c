@@ -259,7 +259,7 @@ static int run_remove(int dev, const char *what, struct hsu_error *err)
 }
 
 /* What is removed need not exist any more. */
-static int remove_symbols(const char *what, struct hsu_error *err)
+static int remove_symbols(const char *what, bool only, struct hsu_error *err)
 {
 	bool all = !strcmp(what, "all");
 	char *path = all ? NULL : hsu_find_program(what, err), buf[16];
@@ -269,7 +269,9 @@ static int remove_symbols(const char *what, struct hsu_error *err)
 
 	if (!all && parse_pid(what, &pid)) {
 		free(path);
-		return 0;
+		return !only ? 0 : hsu_fail(err,
+			"--symbols-only --remove %s: symbols belong to files, not to processes: give the file",
+			what);
 	}
 	ret = hsu_symbols_remove(all ? NULL : path ? path : what, &files, &bytes,
 				 err);
@@ -277,6 +279,9 @@ static int remove_symbols(const char *what, struct hsu_error *err)
 	if (!ret && files && !quiet)
 		printf("removed symbols of %lu file%s: %s\n", files,
 		       files > 1 ? "s" : "", hsu_show_bytes(bytes, buf));
+	if (!ret && !files && only && !all)
+		return hsu_fail(err, "there are no symbols of %s in perf's cache that could be removed",
+				what);
 	return ret;
 }
 
@@ -287,7 +292,7 @@ static int run_query(const struct options *o)
 	int dev, ret;
 
 	if (o->mode == MODE_REMOVE && !o->no_symbols) {
-		ret = remove_symbols(o->remove, &err);
+		ret = remove_symbols(o->remove, o->symbols_only, &err);
 		if (ret || o->symbols_only)
 			return ret ? fail(&err) : EXIT_SUCCESS;
 	}

@@ -298,7 +298,9 @@ test_twins()
 		[ "$(find "$cache" -name elf -type f | wc -l)" -eq 2 ] &&
 		$reg --symbols-only --remove dir/one >stdout &&
 		grep -q '^removed symbols of 2 files: ' stdout &&
-		[ -z "$(find "$cache" -type f -o -type l)" ]
+		[ -z "$(find "$cache" -type f -o -type l)" ] || return 1
+	$reg --symbols-only --remove dir/one 2>stderr && return 1
+	grep -q 'no symbols of dir/one' stderr
 }
 
 test_config()
