@@ -280,7 +280,7 @@ static int remove_symbols(const char *what, bool only, struct hsu_error *err)
 		printf("removed symbols of %lu file%s: %s\n", files,
 		       files > 1 ? "s" : "", hsu_show_bytes(bytes, buf));
 	if (!ret && !files && only && !all)
-		return hsu_fail(err, "there are no symbols of %s in perf's cache that could be removed",
+		return hsu_fail(err, "perf's cache has no symbols of %s that could be removed",
 				what);
 	return ret;
 }

@@ -125,7 +125,9 @@ class Plausible:
         if not lines[-1]:
             lines.pop()
         self.counts['stacks'] += 1
-        pairs = list(zip(lines, lines[1:]))
+        # Next to a gap nothing has called anything.
+        pairs = [p for p in zip(lines, lines[1:])
+                 if not any(line.startswith(b'M') for line in p)]
         for pair in set(pairs) - self.good:
             callee, caller = (self.frame(line) for line in pair)
             why = self.impossible(callee, caller)
@@ -133,7 +135,7 @@ class Plausible:
                 self.found(why, '%s below %s' % (caller, callee), stack)
             else:
                 self.good.add(pair)
-        if pairs:
+        if pairs and pairs[0][0] == lines[0]:
             self.look_at_leaf(*(self.frame(line) for line in pairs[0]), stack)
         if stack.stop == 'complete' and len(lines) > 1 and \
            lines[-1] not in self.bottoms:
