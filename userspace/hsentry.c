@@ -263,8 +263,8 @@ static void enter_once(struct sp_flow *f, struct hsu_entry *entry)
 
 void hsu_hs_enter(struct sp_flow *f, struct hsu_entry *entry)
 {
-	f->far.nr = 0;
-	f->called.nr = 0;
+	hsu_targets_clear(&f->far);
+	hsu_targets_clear(&f->called);
 	enter_once(f, entry);
 	while (!f->flow.bad && hsu_hs_learn_functions(f)) {
 		hsu_flow_begin(&f->flow, f->flow.start, f->flow.end);

@@ -68,7 +68,7 @@ static void take_functions(struct sp_flow *f, struct hsu_targets *from,
 	for (i = 0; i < from->nr; i++)
 		if (is_function(f, from->addr[i], called))
 			hsu_targets_add(f->functions, from->addr[i]);
-	from->nr = 0;
+	hsu_targets_clear(from);
 }
 
 bool hsu_hs_learn_functions(struct sp_flow *f)

@@ -274,9 +274,8 @@ static void enter_true(struct sp_flow *f, const struct hsu_entry *entry)
 
 static void enter(struct sp_flow *f, struct hsu_entry *entry)
 {
-	f->stacked.nr = 0;
-	f->stacked.sorted = 0;
-	f->far.nr = 0;
+	hsu_targets_clear(&f->stacked);
+	hsu_targets_clear(&f->far);
 	enter_true(f, entry);
 	if (f->stacked.nr && !f->flow.bad) {
 		/* Now it is known which have arguments on the stack. */

@@ -10,6 +10,12 @@ void hsu_targets_free(struct hsu_targets *targets)
 	memset(targets, 0, sizeof(*targets));
 }
 
+void hsu_targets_clear(struct hsu_targets *targets)
+{
+	targets->nr = 0;
+	targets->sorted = 0;
+}
+
 void hsu_targets_add(struct hsu_targets *t, u64 addr)
 {
 	if (t->failed)
@@ -39,7 +45,8 @@ void hsu_targets_sort(struct hsu_targets *t)
 {
 	size_t i, n = 0;
 
-	if (!t->nr)
+	/* Nothing has been added: most procedures tell of no function. */
+	if (t->nr == t->sorted)
 		return;
 	qsort(t->addr, t->nr, sizeof(*t->addr), by_address);
 	for (i = 0; i < t->nr; i++)

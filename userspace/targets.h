@@ -26,6 +26,8 @@ struct hsu_targets {
 
 void hsu_targets_add(struct hsu_targets *targets, u64 addr);
 void hsu_targets_sort(struct hsu_targets *targets);
+/* Forgets all, and keeps the room. */
+void hsu_targets_clear(struct hsu_targets *targets);
 void hsu_targets_free(struct hsu_targets *targets);
 
 /* The lowest of the sorted ones that is above, or the highest number. */
