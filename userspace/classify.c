@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "builder.h"
+#include "grow.h"
 
 #define MAX_SPACING	4096	/* bytes of Haskell code per info table */
 #define MAX_RTS_CMM	(256u << 10)	/* bytes of Cmm code in the RTS */
@@ -163,7 +164,6 @@ static void take_edge(void *ctx, u64 after, u64 target, bool call)
 	struct rts_ctx *c = ctx;
 	const struct hsu_range *fde;
 	struct edge *edges;
-	size_t cap;
 
 	if (target == c->b->stgrun.entry)
 		target = c->b->stgrun.start;
@@ -171,16 +171,12 @@ static void take_edge(void *ctx, u64 after, u64 target, bool call)
 	if (!fde || (call && fde->start != target) ||
 	    (after > fde->start && after <= fde->end))
 		return;
-	if (c->nr == c->cap) {
-		cap = c->cap ? 2 * c->cap : 1024;
-		edges = reallocarray(c->edges, cap, sizeof(*edges));
-		if (!edges) {
-			c->failed = true;
-			return;
-		}
-		c->edges = edges;
-		c->cap = cap;
+	edges = hsu_grow(c->edges, c->nr, &c->cap, sizeof(*edges));
+	if (!edges) {
+		c->failed = true;
+		return;
 	}
+	c->edges = edges;
 	c->edges[c->nr++] = (struct edge){ after - 1, target };
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "codeflow.h"
+#include "grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,17 +111,14 @@ bool hsu_insn_adds(const struct hsu_insn *insn, ZydisRegister reg, s64 *by)
 
 static void push_work(struct hsu_flow *f, u64 addr)
 {
-	if (f->nr_work == f->cap_work) {
-		size_t cap = f->cap_work ? 2 * f->cap_work : 256;
-		u64 *grown = reallocarray(f->work, cap, sizeof(*grown));
+	u64 *grown = hsu_grow(f->work, f->nr_work, &f->cap_work,
+			      sizeof(*grown));
 
-		if (!grown) {
-			f->bad = true;
-			return;
-		}
-		f->work = grown;
-		f->cap_work = cap;
+	if (!grown) {
+		f->bad = true;
+		return;
 	}
+	f->work = grown;
 	f->work[f->nr_work++] = addr;
 }
 

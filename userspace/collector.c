@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "builder.h"
+#include "grow.h"
 
 #define WINDOW		(1u << 20)	/* of the file, searched at a time */
 #define MAX_TEXT	128	/* more than the bytes of a message */
@@ -140,15 +141,12 @@ static void take_edge(void *ctx, u64 after, u64 target, bool call)
 	(void)call;
 	if (!to || to->start != target)
 		return;
-	if (g->nr == g->cap) {
-		g->cap = g->cap ? 2 * g->cap : 1024;
-		edges = reallocarray(g->edges, g->cap, sizeof(*edges));
-		if (!edges) {
-			g->b->classes.failed = true;
-			return;
-		}
-		g->edges = edges;
+	edges = hsu_grow(g->edges, g->nr, &g->cap, sizeof(*edges));
+	if (!edges) {
+		g->b->classes.failed = true;
+		return;
 	}
+	g->edges = edges;
 	g->edges[g->nr++] = (struct edge){ g->here, (size_t)(to - fdes->v) };
 }
 

@@ -8,43 +8,33 @@
 #include <string.h>
 
 #include "dataclosures.h"
+#include "grow.h"
 #include "symtab.h"
 #include "zdecode.h"
 
 static void add_word(struct hsu_closures *c, u64 addr, u64 value)
 {
-	struct hsu_word *more;
-	size_t cap;
+	struct hsu_word *words = hsu_grow(c->words, c->nr_words, &c->cap_words,
+					  sizeof(*words));
 
-	if (c->nr_words == c->cap_words) {
-		cap = c->cap_words ? 2 * c->cap_words : 4096;
-		more = reallocarray(c->words, cap, sizeof(*more));
-		if (!more) {
-			c->failed = true;
-			return;
-		}
-		c->words = more;
-		c->cap_words = cap;
+	if (!words) {
+		c->failed = true;
+		return;
 	}
+	c->words = words;
 	c->words[c->nr_words++] = (struct hsu_word){ addr, value };
 }
 
 static void add_closure(struct hsu_closures *c, u64 addr,
 			struct hsu_owner owner)
 {
-	struct hsu_closure *more;
-	size_t cap;
+	struct hsu_closure *v = hsu_grow(c->v, c->nr, &c->cap, sizeof(*v));
 
-	if (c->nr == c->cap) {
-		cap = c->cap ? 2 * c->cap : 4096;
-		more = reallocarray(c->v, cap, sizeof(*more));
-		if (!more) {
-			c->failed = true;
-			return;
-		}
-		c->v = more;
-		c->cap = cap;
+	if (!v) {
+		c->failed = true;
+		return;
 	}
+	c->v = v;
 	c->v[c->nr++] = (struct hsu_closure){
 		.addr = addr, .owner = owner, .exported = owner.name,
 	};

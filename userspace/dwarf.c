@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "elf_priv.h"
+#include "grow.h"
 
 #ifndef DW_LANG_Haskell
 #define DW_LANG_Haskell	0x18
@@ -261,13 +262,10 @@ struct hsu_unit *hsu_dwarf_ghc_units(struct hsu_elf *elf, size_t *nr)
 		while ((off = dwarf_ranges(&die, off, &base, &start, &end)) > 0) {
 			if (end <= start)
 				continue;
-			if (*nr == cap) {
-				cap = cap ? 2 * cap : 64;
-				more = reallocarray(units, cap, sizeof(*units));
-				if (!more)
-					goto out;
-				units = more;
-			}
+			more = hsu_grow(units, *nr, &cap, sizeof(*units));
+			if (!more)
+				goto out;
+			units = more;
 			units[*nr].start = start;
 			units[(*nr)++].end = end;
 		}

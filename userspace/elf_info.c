@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "elf_priv.h"
+#include "grow.h"
 
 /* Calls @fn for each entry of the dynamic section. */
 static void each_dyn(struct hsu_elf *elf,
@@ -240,13 +241,10 @@ static void index_symbols(struct hsu_elf *elf, const Elf64_Shdr *sh)
 			if (buf[i].st_value < lo || buf[i].st_value >= hi ||
 			    !is_code_symbol(&buf[i]))
 				continue;
-			if (nr == cap) {
-				cap = cap ? 2 * cap : 256;
-				more = reallocarray(v, cap, sizeof(*v));
-				if (!more)
-					goto out;
-				v = more;
-			}
+			more = hsu_grow(v, nr, &cap, sizeof(*v));
+			if (!more)
+				goto out;
+			v = more;
 			v[nr].addr = buf[i].st_value;
 			v[nr].size = buf[i].st_size > 0xffffffff
 				? 0xffffffff : (u32)buf[i].st_size;

@@ -13,6 +13,7 @@
 
 #include "files.h"
 #include "files_priv.h"
+#include "grow.h"
 #include "libs.h"
 #include "script.h"
 
@@ -75,16 +76,11 @@ static struct hsu_file *new_file(struct hsu_files *files, const char *path,
 				 struct hsu_error *err)
 {
 	struct hsu_file *v;
-	size_t cap;
 
-	if (files->nr == files->cap) {
-		cap = files->cap ? 2 * files->cap : 32;
-		v = reallocarray(files->v, cap, sizeof(*v));
-		if (!v)
-			goto nomem;
-		files->v = v;
-		files->cap = cap;
-	}
+	v = hsu_grow(files->v, files->nr, &files->cap, sizeof(*v));
+	if (!v)
+		goto nomem;
+	files->v = v;
 	v = &files->v[files->nr];
 	memset(v, 0, sizeof(*v));
 	v->fd = -1;

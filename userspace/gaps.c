@@ -13,6 +13,7 @@
 
 #include "builder.h"
 #include "ghc.h"
+#include "grow.h"
 
 #define WINDOW		(1u << 16)
 #define MIN_GAP		16
@@ -118,13 +119,10 @@ static bool add_gap(struct hsu_builder *b, size_t *cap, u64 start, u64 end)
 		return true;
 	if (b->nr_gaps == HSU_MAX_GAPS)
 		return false;
-	if (b->nr_gaps == *cap) {
-		*cap = *cap ? 2 * *cap : 256;
-		gaps = reallocarray(b->gaps, *cap, sizeof(*gaps));
-		if (!gaps)
-			return false;
-		b->gaps = gaps;
-	}
+	gaps = hsu_grow(b->gaps, b->nr_gaps, cap, sizeof(*gaps));
+	if (!gaps)
+		return false;
+	b->gaps = gaps;
 	b->gaps[b->nr_gaps++] = (struct hsu_gap){
 		.start = start, .end = end, .crt_end = start,
 	};

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "builder.h"
+#include "grow.h"
 #include "spflow.h"
 
 struct sp_point {
@@ -35,16 +36,12 @@ static void take_fde(void *ctx, const struct hsu_fde *fde)
 	if (!hsu_ranges_find(&c->b->haskell, fde->start) &&
 	    !hsu_ranges_find(&c->b->haskell, fde->start + 1))
 		return;
-	if (c->nr == c->cap) {
-		c->cap = c->cap ? 2 * c->cap : 1024;
-		fdes = reallocarray(c->fdes, c->cap, sizeof(*fdes));
-		if (!fdes) {
-			c->failed = true;
-			c->cap = c->nr;
-			return;
-		}
-		c->fdes = fdes;
+	fdes = hsu_grow(c->fdes, c->nr, &c->cap, sizeof(*fdes));
+	if (!fdes) {
+		c->failed = true;
+		return;
 	}
+	c->fdes = fdes;
 	c->fdes[c->nr++] = *fde;
 }
 
@@ -81,17 +78,13 @@ static void take_row(void *ctx, u64 from, const struct hsu_cfa_row *row)
 	struct sp_ctx *c = ctx;
 	struct sp_point *points, *p;
 
-	if (c->nr_points == c->cap_points) {
-		size_t cap = c->cap_points ? 2 * c->cap_points : 256;
-
-		points = reallocarray(c->points, cap, sizeof(*points));
-		if (!points) {
-			c->failed = true;
-			return;
-		}
-		c->points = points;
-		c->cap_points = cap;
+	points = hsu_grow(c->points, c->nr_points, &c->cap_points,
+			  sizeof(*points));
+	if (!points) {
+		c->failed = true;
+		return;
 	}
+	c->points = points;
 	p = &c->points[c->nr_points++];
 	p->from = from;
 	if (!sp_rule(row, &p->rule)) {

@@ -3,6 +3,7 @@
  * Where code that GHC has compiled is entered, and how many words are on the stack
  * there, as far as info tables and the slow entry code of functions tell.
  */
+#include "grow.h"
 #include "hsflow.h"
 
 #include <stdlib.h>
@@ -161,6 +162,7 @@ static bool is_slow_entry(const struct sp_flow *f, u64 addr)
 bool hsu_find_slow_entries(struct sp_flow *f)
 {
 	const struct hsu_code *code = f->flow.code;
+	struct slow_entry *grown;
 	struct hsu_entry entry;
 	size_t cap = 0;
 	u64 addr;
@@ -169,15 +171,10 @@ bool hsu_find_slow_entries(struct sp_flow *f)
 		if (!hsu_info_entry(code, addr, &entry) || !entry.slow ||
 		    entry.slow < code->start || entry.slow >= code->end)
 			continue;
-		if (f->nr_slow == cap) {
-			struct slow_entry *grown;
-
-			cap = cap ? 2 * cap : 256;
-			grown = reallocarray(f->slow, cap, sizeof(*grown));
-			if (!grown)
-				return false;
-			f->slow = grown;
-		}
+		grown = hsu_grow(f->slow, f->nr_slow, &cap, sizeof(*grown));
+		if (!grown)
+			return false;
+		f->slow = grown;
 		f->slow[f->nr_slow++] = (struct slow_entry){
 			entry.slow, entry.args
 		};

@@ -11,6 +11,7 @@
 
 #include "codenames.h"
 #include "dataclosures.h"
+#include "grow.h"
 #include "symtab.h"
 
 struct edge {
@@ -37,21 +38,16 @@ struct owners {
 
 static void add_edge(struct owners *o, size_t from, size_t to)
 {
-	struct edge *more;
-	size_t cap;
+	struct edge *edges;
 
 	if (from == to || o->failed)
 		return;
-	if (o->nr_edges == o->cap) {
-		cap = o->cap ? 2 * o->cap : 4096;
-		more = reallocarray(o->edges, cap, sizeof(*more));
-		if (!more) {
-			o->failed = true;
-			return;
-		}
-		o->edges = more;
-		o->cap = cap;
+	edges = hsu_grow(o->edges, o->nr_edges, &o->cap, sizeof(*edges));
+	if (!edges) {
+		o->failed = true;
+		return;
 	}
+	o->edges = edges;
 	o->edges[o->nr_edges++] = (struct edge){ (u32)from, (u32)to };
 }
 

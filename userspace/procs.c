@@ -10,6 +10,7 @@
 
 #include "builder.h"
 #include "codenames.h"
+#include "grow.h"
 #include "image_ranges.h"
 #include "infotable.h"
 #include "symtab.h"
@@ -44,19 +45,13 @@ struct finder {
 
 static void add_mark(struct finder *f, const struct mark *m)
 {
-	struct mark *more;
-	size_t cap;
+	struct mark *marks = hsu_grow(f->marks, f->nr, &f->cap, sizeof(*marks));
 
-	if (f->nr == f->cap) {
-		cap = f->cap ? 2 * f->cap : 4096;
-		more = reallocarray(f->marks, cap, sizeof(*more));
-		if (!more) {
-			f->failed = true;
-			return;
-		}
-		f->marks = more;
-		f->cap = cap;
+	if (!marks) {
+		f->failed = true;
+		return;
 	}
+	f->marks = marks;
 	f->marks[f->nr++] = *m;
 }
 
@@ -199,19 +194,14 @@ static void sort_marks(struct finder *f)
 static struct hsu_proc *add_proc(struct finder *f, u64 addr, u64 table, bool rts)
 {
 	struct hsu_names *names = f->names;
-	struct hsu_proc *p;
-	size_t cap;
+	struct hsu_proc *p = hsu_grow(names->procs, names->nr, &names->cap,
+				      sizeof(*p));
 
-	if (names->nr == names->cap) {
-		cap = names->cap ? 2 * names->cap : 4096;
-		p = reallocarray(names->procs, cap, sizeof(*p));
-		if (!p) {
-			f->failed = true;
-			return NULL;
-		}
-		names->procs = p;
-		names->cap = cap;
+	if (!p) {
+		f->failed = true;
+		return NULL;
 	}
+	names->procs = p;
 	p = &names->procs[names->nr++];
 	*p = (struct hsu_proc){
 		.addr = addr, .table = table, .rts = rts,
@@ -244,19 +234,14 @@ static u64 slow_entry(const struct hsu_code *code, u64 addr)
 static void add_cont(struct finder *f, u64 addr)
 {
 	struct hsu_names *names = f->names;
-	u64 *more;
-	size_t cap;
+	u64 *conts = hsu_grow(names->conts, names->nr_conts, &names->cap_conts,
+			      sizeof(*conts));
 
-	if (names->nr_conts == names->cap_conts) {
-		cap = names->cap_conts ? 2 * names->cap_conts : 4096;
-		more = reallocarray(names->conts, cap, sizeof(*more));
-		if (!more) {
-			f->failed = true;
-			return;
-		}
-		names->conts = more;
-		names->cap_conts = cap;
+	if (!conts) {
+		f->failed = true;
+		return;
 	}
+	names->conts = conts;
 	names->conts[names->nr_conts++] = addr;
 }
 

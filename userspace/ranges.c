@@ -5,24 +5,20 @@
 #include <stdlib.h>
 
 #include "builder.h"
+#include "grow.h"
 
 void hsu_ranges_add(struct hsu_ranges *r, u64 start, u64 end, u8 cls)
 {
 	struct hsu_range *v;
-	size_t cap;
 
 	if (start >= end || r->failed)
 		return;
-	if (r->nr == r->cap) {
-		cap = r->cap ? 2 * r->cap : 256;
-		v = reallocarray(r->v, cap, sizeof(*v));
-		if (!v) {
-			r->failed = true;
-			return;
-		}
-		r->v = v;
-		r->cap = cap;
+	v = hsu_grow(r->v, r->nr, &r->cap, sizeof(*v));
+	if (!v) {
+		r->failed = true;
+		return;
 	}
+	r->v = v;
 	r->v[r->nr++] = (struct hsu_range){ start, end, cls };
 }
 

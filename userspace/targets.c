@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "targets.h"
+#include "grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,19 +19,16 @@ void hsu_targets_clear(struct hsu_targets *targets)
 
 void hsu_targets_add(struct hsu_targets *t, u64 addr)
 {
+	u64 *grown;
+
 	if (t->failed)
 		return;
-	if (t->nr == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 1024;
-		u64 *grown = reallocarray(t->addr, cap, sizeof(*grown));
-
-		if (!grown) {
-			t->failed = true;
-			return;
-		}
-		t->addr = grown;
-		t->cap = cap;
+	grown = hsu_grow(t->addr, t->nr, &t->cap, sizeof(*grown));
+	if (!grown) {
+		t->failed = true;
+		return;
 	}
+	t->addr = grown;
 	t->addr[t->nr++] = addr;
 }
 
