@@ -116,7 +116,7 @@ static void entered_from_c(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 	    !hsu_read(w, w->regs[HSU_R13] + ghc->reg_tso, &tso, 8) ||
 	    !hsu_thread_chunk(w, ghc, tso, &chunk))
 		return;
-	if (*sp < chunk.start || *sp >= chunk.end)
+	if (!hsu_in_chunk(&chunk, *sp))
 		*sp = chunk.sp;
 }
 

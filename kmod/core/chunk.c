@@ -13,8 +13,7 @@ static bool has_type(struct hsu_walk *w, u64 info, u32 type)
 {
 	u32 found;
 
-	return info % 8 == 0 && hsu_read(w, info - 8, &found, 4) &&
-	       found == type;
+	return hsu_info_type(w, info, &found) && found == type;
 }
 
 /*
@@ -64,11 +63,6 @@ static bool read_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 	return chunk->sp % 8 == 0;
 }
 
-static bool inside(const struct hsu_chunk *chunk, u64 addr)
-{
-	return addr >= chunk->start && addr < chunk->end;
-}
-
 bool hsu_chunk_below(struct hsu_walk *w, const struct hsu_chunk *chunk,
 		     u64 *addr)
 {
@@ -86,13 +80,13 @@ bool hsu_chunk_below(struct hsu_walk *w, const struct hsu_chunk *chunk,
 static bool is_complete(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 			const struct hsu_chunk *chunk)
 {
-	u64 info;
+	u64 info, addr;
 
-	if (!inside(chunk, chunk->sp))
+	if (!hsu_in_chunk(chunk, chunk->sp))
 		return false;
 	return (hsu_read(w, chunk->end - ghc->header, &info, 8) &&
 		has_type(w, info, HSU_STOP_FRAME)) ||
-	       hsu_chunk_below(w, chunk, &info);
+	       hsu_chunk_below(w, chunk, &addr);
 }
 
 /* From an address inside of it: the chunk that a copy is made of. */
@@ -112,8 +106,8 @@ static bool find_original(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		for (i = BATCH_WORDS; i--;)
 			if (words[i] == (copy | 1))
 				return read_chunk(w, ghc, at + i * 8, chunk) &&
-				       inside(chunk, near) &&
-				       inside(chunk, chunk->sp);
+				       hsu_in_chunk(chunk, near) &&
+				       hsu_in_chunk(chunk, chunk->sp);
 	}
 	return false;
 }
@@ -125,7 +119,7 @@ bool hsu_chunk_at(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 stack,
 		return false;
 	if (is_complete(w, ghc, chunk))
 		return true;
-	if (!inside(chunk, chunk->sp))
+	if (!hsu_in_chunk(chunk, chunk->sp))
 		near = chunk->sp;
 	return find_original(w, ghc, stack, near, chunk);
 }

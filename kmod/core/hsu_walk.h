@@ -194,6 +194,12 @@ struct hsu_chunk {
 	u64 sp;
 };
 
+/* Is an address in a chunk? */
+static inline bool hsu_in_chunk(const struct hsu_chunk *chunk, u64 addr)
+{
+	return addr >= chunk->start && addr < chunk->end;
+}
+
 /**
  * hsu_closure_info() - info pointer of an object, also while the collector runs
  * @w: the walk.
@@ -203,6 +209,12 @@ struct hsu_chunk {
  * Return: false if it cannot be found.
  */
 bool hsu_closure_info(struct hsu_walk *w, u64 addr, u64 *info);
+
+/* The closure type in an info table; false: there is none at that address. */
+static inline bool hsu_info_type(struct hsu_walk *w, u64 info, u32 *type)
+{
+	return info % 8 == 0 && hsu_read(w, info - 8, type, 4);
+}
 
 /**
  * hsu_chunk_at() - read and check a StgStack

@@ -221,8 +221,7 @@ bool hsu_stays_suspended(struct hsu_walk *w, const struct hsunwind_ghc *ghc)
 /* Is what rbp has in the chunk? */
 static bool has_sp(const struct hsu_walk *w, const struct hsu_chunk *chunk)
 {
-	return w->regs[HSU_RBP] >= chunk->start &&
-	       w->regs[HSU_RBP] < chunk->end;
+	return hsu_in_chunk(chunk, w->regs[HSU_RBP]);
 }
 
 /* resumeThread() at its end, when nothing leads to the Task any more. */

@@ -69,8 +69,7 @@ static bool is_kept(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 u)
 	u32 type;
 
 	if (!hsu_read(w, u + ghc->header, &closure, 8) || closure % 8 ||
-	    !hsu_read(w, closure, &info, 8) || info % 8 ||
-	    !hsu_read(w, info - 8, &type, 4))
+	    !hsu_read(w, closure, &info, 8) || !hsu_info_type(w, info, &type))
 		return false;
 	if ((type >= HSU_THUNK && type <= HSU_AP_STACK) ||
 	    type == HSU_WHITEHOLE)
