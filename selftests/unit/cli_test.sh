@@ -10,6 +10,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(dirname "$(dirname "$here")")
 out=$top/selftests/build/cli
 
+# shellcheck source=tests.sh
+. "$here/tests.sh"
+
 mkdir -p "$out"
 cd "$out" || exit 1
 rm -rf state dir home
@@ -520,27 +523,4 @@ no_place_for_symbols lookup script wrong_files unreadable
 interpreter missing_library process keep_program shown wrong_processes remove status
 reasons ioctl_errors dry_run usage full_disk man_page copies"
 
-n=0 failed=0
-echo "KTAP version 1"
-if ! command -v ghc >/dev/null; then
-	echo "1..0 # SKIP no ghc"
-	exit 4
-fi
-echo "1..$(wc -w <<<"$tests")"
-build || {
-	echo "Bail out! the tests cannot be built"
-	exit 1
-}
-for t in $tests; do
-	n=$((n + 1))
-	"test_$t"
-	case $? in
-	0) echo "ok $n $t" ;;
-	4) echo "ok $n $t # SKIP not possible here" ;;
-	*)
-		echo "not ok $n $t"
-		failed=1
-		;;
-	esac
-done
-exit $failed
+run_tests ghc

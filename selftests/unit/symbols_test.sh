@@ -13,6 +13,9 @@ out=$top/selftests/build/symbols
 check=$top/selftests/accuracy/check_symbols
 programs="plain debug debug-O0 debug-dynamic debug-pie"
 
+# shellcheck source=tests.sh
+. "$here/tests.sh"
+
 mkdir -p "$out"
 cd "$out" || exit 1
 rm -rf home dir
@@ -484,31 +487,10 @@ tests="decode blocks all_names debug_names owners no_addresses stripped exact
 c_symbols stand_ins stubs contents perf_slot twins config no_build_id sudo damaged perf_script
 perf_report perf_srcline perf_annotate perf_diff buildid_dir folded"
 
-n=0 failed=0
-echo "KTAP version 1"
-for tool in ghc perf python3; do
-	if ! command -v $tool >/dev/null; then
-		echo "1..0 # SKIP no $tool"
-		exit 4
-	fi
-done
-echo "1..$(wc -w <<<"$tests")"
-build || {
-	echo "Bail out! the tests cannot be built"
-	exit 1
-}
-for t in $tests; do
-	n=$((n + 1))
+before()
+{
 	rm -f home/.perfconfig
 	unset SUDO_UID PERF_CONFIG
-	"test_$t"
-	case $? in
-	0) echo "ok $n $t" ;;
-	4) echo "ok $n $t # SKIP not possible here" ;;
-	*)
-		echo "not ok $n $t"
-		failed=1
-		;;
-	esac
-done
-exit $failed
+}
+
+run_tests ghc perf python3
