@@ -10,22 +10,62 @@
 #define MAX_TRIES	4	/* to read what another CPU is changing */
 #define SPILL_BATCH	8	/* words of Haskell code's C stack, */
 #define SPILL_BATCHES	4	/* so many times, are searched for a Task */
+#define CAP_ENTRIES	3	/* words of StgFunTable (stg/Regs.h) */
+
+/* Both begin with the same table of the run-time system's entries. */
+static bool are_caps(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 a,
+		     u64 b)
+{
+	u64 x[CAP_ENTRIES], y[CAP_ENTRIES];
+	size_t bytes = ghc->cap_reg < sizeof(x) ? ghc->cap_reg : sizeof(x);
+
+	return hsu_read(w, a, x, bytes) && x[0] &&
+		(a == b || (hsu_read(w, b, y, bytes) && !memcmp(x, y, bytes)));
+}
+
+/*
+ * Words of the heap may point to each other as a Task and its record do. But a
+ * record names a Capability next to the thread that is suspended there, and none
+ * without; between setting the two the thread is the Capability's current one.
+ * The Task's own one may be another, where it called in last (rts/Schedule.c,
+ * suspendThread(); rts/Task.h, GHC 8.8 to 9.10).
+ */
+static bool is_record(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
+		      u64 incall, u64 task_cap)
+{
+	u64 suspended[2];	/* thread, Capability */
+	u64 cap, tso;
+
+	if (!hsu_read(w, incall + ghc->incall_suspended, suspended,
+		      sizeof(suspended)))
+		return false;
+	if (!suspended[0] && !suspended[1])
+		return true;
+	if (!hsu_read(w, task_cap, &cap, 8) || !cap)
+		return false;
+	if (suspended[1])
+		return are_caps(w, ghc, suspended[1], cap);
+	return hsu_read(w, cap + ghc->cap_reg + ghc->reg_tso, &tso, 8) &&
+		tso == suspended[0];
+}
 
 /* The innermost call-in record of an OS thread, if this is its Task. */
 static u64 task_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		       u64 task)
 {
-	u64 incall, back;
+	u64 incall, back, at;
 	u32 i;
 
 	if (!task || task % 8)
 		return 0;
-	for (i = 0; i < ARRAY_SIZE(ghc->task_incall); i++)
-		if (hsu_read(w, task + ghc->task_incall[i], &incall, 8) &&
-		    incall && incall % 8 == 0 &&
+	for (i = 0; i < ARRAY_SIZE(ghc->task_incall); i++) {
+		at = task + ghc->task_incall[i];
+		if (hsu_read(w, at, &incall, 8) && incall && incall % 8 == 0 &&
 		    hsu_read(w, incall + ghc->incall_task, &back, 8) &&
-		    back == task)
+		    back == task &&
+		    is_record(w, ghc, incall, at - ghc->task_cap))
 			return incall;
+	}
 	return 0;
 }
 

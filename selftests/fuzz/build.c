@@ -196,6 +196,7 @@ static void object(struct model *m, const struct record *r)
 		at = allocate(m, OBJ_INCALL, 0x40);
 		model_store(m, at, last[OBJ_TSO]);
 		model_store(m, at + g->incall_suspended, last[OBJ_TSO]);
+		model_store(m, at + g->incall_suspended + 8, last[OBJ_CAP]);
 		model_store(m, at + g->incall_prev, before);
 		if (last[OBJ_TASK])
 			task_of(m, last[OBJ_TASK], at);

@@ -2,10 +2,28 @@
 /* The core on invented stacks: the caller of Haskell code. */
 #include "core_fixture.h"
 
+#define CAP		(WORLD_HEAP + 0xa00)
+#define OTHER_CAP	(WORLD_HEAP + 0xc00)
+
+/* A thread in a safe call, whose stack has moved to @stack since. */
+static void suspend(struct world *world, __u64 task, __u64 stack)
+{
+	const __u64 incall = WORLD_HEAP + 0x200, tso = WORLD_HEAP + 0x300;
+
+	world_poke(world, task + 0x70, CAP);
+	world_poke(world, task + 0x78, incall);
+	world_poke(world, incall + 8, tso);
+	world_poke(world, incall + 0x10, CAP);
+	world_poke(world, CAP, RET_1);
+	world_poke(world, incall + 0x28, task);
+	world_poke(world, tso, TSO_INFO);
+	world_poke(world, tso + 24, stack);
+	put_chunk(world, stack, stack + 0x200);
+}
+
 TEST_F(core, safe_call_with_moved_stack)
 {
-	const __u64 task = WORLD_HEAP + 0x100, incall = WORLD_HEAP + 0x200;
-	const __u64 tso = WORLD_HEAP + 0x300, stack = WORLD_HEAP + 0x4000;
+	const __u64 task = WORLD_HEAP + 0x100, stack = WORLD_HEAP + 0x4000;
 
 	/* C code, called from Haskell whose stack has moved since. */
 	world_poke(self->world, C_SP - 8, CODE(AT_HS_SP + 0x40));
@@ -14,11 +32,7 @@ TEST_F(core, safe_call_with_moved_stack)
 	self->w->regs[HSU_RSP] = C_SP - 16;
 	self->w->regs[HSU_RBP] = WORLD_HEAP + 0x9000;	/* stale */
 	self->w->regs[HSU_RBX] = task;
-	world_poke(self->world, task + 0x78, incall);
-	world_poke(self->world, incall + 8, tso);
-	world_poke(self->world, incall + 0x28, task);
-	PUSH(tso, TSO_INFO, 0, 0, stack);
-	put_chunk(self->world, stack, stack + 0x200);
+	suspend(self->world, task, stack);
 	/* own continuation, then the caller */
 	PUSH(stack + 0x200, RET_3, 7, 7, RET_1, STOP_FRAME);
 	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
@@ -28,8 +42,7 @@ TEST_F(core, safe_call_with_moved_stack)
 
 TEST_F(core, waiting_to_resume_after_a_safe_call)
 {
-	const __u64 task = WORLD_HEAP + 0x100, incall = WORLD_HEAP + 0x200;
-	const __u64 tso = WORLD_HEAP + 0x300, stack = WORLD_HEAP + 0x4000;
+	const __u64 task = WORLD_HEAP + 0x100, stack = WORLD_HEAP + 0x4000;
 
 	/*
 	 * AT_USER stands for resumeThread(): it has the Task in rbx, and has
@@ -43,11 +56,7 @@ TEST_F(core, waiting_to_resume_after_a_safe_call)
 	world_poke(self->world, C_SP - 0x20, 12345);	/* rbx */
 	world_poke(self->world, C_SP - 0x18, WORLD_HEAP + 0x9000);	/* stale */
 	world_poke(self->world, C_SP - 0x10, CODE(AT_HS_SP + 0x40));
-	world_poke(self->world, task + 0x78, incall);
-	world_poke(self->world, incall + 8, tso);
-	world_poke(self->world, incall + 0x28, task);
-	PUSH(tso, TSO_INFO, 0, 0, stack);
-	put_chunk(self->world, stack, stack + 0x200);
+	suspend(self->world, task, stack);
 	PUSH(stack + 0x200, RET_3, 7, 7, RET_1, STOP_FRAME);
 	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
 	EXPECT_CHAIN(CODE(AT_USER + 8), CODE(AT_HS_SP + 0x40), RET_1);
@@ -185,19 +194,6 @@ TEST_F(core, entered_from_c_before_sp_is_loaded)
 	EXPECT_CHAIN(CODE(AT_CMM + 0x10), RET_1);
 }
 
-/* A thread in a safe call, whose stack has moved to @stack since. */
-static void suspend(struct world *world, __u64 task, __u64 stack)
-{
-	const __u64 incall = WORLD_HEAP + 0x200, tso = WORLD_HEAP + 0x300;
-
-	world_poke(world, task + 0x78, incall);
-	world_poke(world, incall + 8, tso);
-	world_poke(world, incall + 0x28, task);
-	world_poke(world, tso, TSO_INFO);
-	world_poke(world, tso + 24, stack);
-	put_chunk(world, stack, stack + 0x200);
-}
-
 TEST_F(core, safe_call_with_the_task_on_the_stack)
 {
 	const __u64 task = WORLD_HEAP + 0x100, stack = WORLD_HEAP + 0x4000;
@@ -222,6 +218,53 @@ TEST_F(core, safe_call_with_the_task_on_the_stack)
 	self->w->regs[HSU_RBP] = HS_SP;
 	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
 	EXPECT_CHAIN(CODE(AT_MAIN), CODE(AT_HS_SP + 0x40), RET_2);
+}
+
+/* It has called in with another Capability since. */
+TEST_F(core, safe_call_after_a_callback)
+{
+	const __u64 task = WORLD_HEAP + 0x100, stack = WORLD_HEAP + 0x4000;
+
+	suspend(self->world, task, stack);
+	world_poke(self->world, task + 0x70, OTHER_CAP);
+	PUSH(CAP, RET_1, RET_2, RET_3);
+	PUSH(OTHER_CAP, RET_1, RET_2, RET_3);
+	PUSH(stack + 0x200, RET_3, 7, 7, RET_1, STOP_FRAME);
+	world_stgrun(self->world, C_SP, 1);
+	world_poke(self->world, C_SP - 8, CODE(AT_HS_SP + 0x40));
+	self->w->ip = CODE(AT_MAIN);
+	self->w->regs[HSU_RSP] = C_SP - 16;
+	self->w->regs[HSU_RBP] = WORLD_HEAP + 0x9000;	/* stale */
+	self->w->regs[HSU_RBX] = task;
+	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+	EXPECT_CHAIN(CODE(AT_MAIN), CODE(AT_HS_SP + 0x40), RET_1);
+	EXPECT_EQ(1, self->w->resynced);
+}
+
+/* A spilled word leads to closures that point to each other, and to a thread. */
+TEST_F(core, heap_that_looks_like_a_task)
+{
+	const __u64 closure = WORLD_HEAP + 0x100, stack = WORLD_HEAP + 0x4000;
+	const __u64 other[] = { 0, CAP, HS_SP };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(other); i++) {
+		suspend(self->world, closure, stack);
+		world_poke(self->world, WORLD_HEAP + 0x210, other[i]);
+		world_poke(self->world, closure + 0x70, RET_2);
+		PUSH(stack + 0x200, RET_3, 7, 7, RET_1, STOP_FRAME);
+		PUSH(HS_SP, 7, 7, RET_2, 7, RET_1, STOP_FRAME);
+		world_stgrun(self->world, C_SP, 1);
+		world_poke(self->world, C_SP + 0x48, closure);
+		world_poke(self->world, C_SP - 8, CODE(AT_HS_SP + 0x40));
+		self->w->ip = CODE(AT_MAIN);
+		self->w->regs[HSU_RSP] = C_SP - 16;
+		self->w->regs[HSU_RBP] = HS_SP;
+		self->w->regs[HSU_RBX] = 0;
+		EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+		EXPECT_CHAIN(CODE(AT_MAIN), CODE(AT_HS_SP + 0x40), RET_2, RET_1);
+		EXPECT_EQ(0, self->w->resynced);
+	}
 }
 
 TEST_F(core, about_to_make_a_safe_call)
