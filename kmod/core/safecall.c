@@ -16,7 +16,8 @@
 static bool are_caps(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 a,
 		     u64 b)
 {
-	u64 x[CAP_ENTRIES], y[CAP_ENTRIES];
+	u64 x[CAP_ENTRIES] = { 0 };
+	u64 y[CAP_ENTRIES];
 	size_t bytes = ghc->cap_reg < sizeof(x) ? ghc->cap_reg : sizeof(x);
 
 	return hsu_read(w, a, x, bytes) && x[0] &&

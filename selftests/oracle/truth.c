@@ -299,19 +299,32 @@ static void signal_came(struct truth *tr, u64 interrupted)
 		doubt(tr, interrupted, "a signal without a frame");
 }
 
+/* Code that has frames taken off by what it calls with its thread. */
+static bool throws(const struct code *c)
+{
+	return !strcmp(c->name, "stg_raisezh") ||
+	       !strcmp(c->name, "stg_retryzh");
+}
+
 /*
  * C code is called that takes frames off a thread's stack, its second argument.
- * It may be another thread's.
+ * It may be another thread's. Libraries do not tell the names of such code, but
+ * those of the run-time system's entries that call it.
  */
-static void strips(struct truth *tr)
+static void strips(struct truth *tr, const struct code *from)
 {
 	struct level *l = truth_haskell_below(tr);
 	u64 ip = tr->t->regs.rip;
+	bool strips = false;
 	size_t i;
 
-	for (i = 0; l && i < ARRAY_SIZE(tr->strip); i++)
-		if (ip == tr->strip[i] && l->tso == tr->t->regs.rsi)
-			l->stripped = true;
+	if (!l || l->tso != tr->t->regs.rsi)
+		return;
+	for (i = 0; i < ARRAY_SIZE(tr->strip); i++)
+		strips |= ip == tr->strip[i];
+	if (from->insn.meta.category == ZYDIS_CATEGORY_CALL)
+		strips |= throws(from);
+	l->stripped |= strips;
 }
 
 bool truth_step(struct truth *tr, const struct user_regs_struct *before)
@@ -331,7 +344,7 @@ bool truth_step(struct truth *tr, const struct user_regs_struct *before)
 		tr->just_resumed = true;
 	if (tr->t->regs.rip == tr->suspend && truth_haskell_below(tr))
 		truth_haskell_below(tr)->suspended = true;
-	strips(tr);
+	strips(tr, c);
 	return tr->nr > 0;
 }
 
