@@ -7,9 +7,6 @@ import process
 from chains import Checker
 from ktap import Fail, say
 
-# of taking the usual number of samples
-MAX_ROUNDS = 4
-
 
 def check(name, divisor=1, rts=(), options=()):
     """Every chain that is looked at inside the known work must be known.
@@ -26,19 +23,17 @@ def check(name, divisor=1, rts=(), options=()):
     least = bars.size['inside'] * samples // bars.size['chain']
     if deep:
         least //= 2     # much time goes into collecting such a stack
-    scanned = rounds = 0
+    scanned = 0
     with process.Program(argv) as p:
         names = process.Names(p.pid)
-        # On a busy machine the program may do little but wait.
-        while checker.inside < least and rounds < MAX_ROUNDS:
-            rounds += 1
-            for stack in process.stacks(p.pid, samples, 1, *options):
-                before = checker.inside
-                chain = [names.name(*f) for f in reversed(stack.frames())]
-                checker.add(chain, stack.stop, stack)
-                if checker.inside > before:
-                    bars.stops[stack.stop] += 1
-                    scanned += stack.scanned
+        for stack in process.stacks_until(lambda: checker.inside >= least,
+                                          p.pid, samples, *options):
+            before = checker.inside
+            chain = [names.name(*f) for f in reversed(stack.frames())]
+            checker.add(chain, stack.stop, stack)
+            if checker.inside > before:
+                bars.stops[stack.stop] += 1
+                scanned += stack.scanned
     if scanned:
         say('%d of these by a scan' % scanned)
     judge(checker, least)

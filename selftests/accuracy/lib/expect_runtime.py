@@ -244,7 +244,7 @@ def sparks():
     for way in (collects, [ANY_LIBRARY]):
         for k in range(1, 32):
             end, leaves = numbered(way + ['task'], k)
-            paths += leaves + working(end + ['acts'])
+            paths += leaves + passing(end, 'task') + working(end + ['acts'])
     return paths
 
 

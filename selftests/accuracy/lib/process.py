@@ -22,6 +22,9 @@ TOOL = os.environ.get('HSUNWIND_STACK',
 # Entries of a chain that are no frames, by their letters.
 STANDS_FOR = {'G': chains.GC, 'M': chains.GAP}
 
+# of taking the usual number of samples
+MAX_ROUNDS = 4
+
 # Are fixtures built, or taken as they are?
 build = True
 # Modules of several fixtures.
@@ -199,3 +202,13 @@ def stacks(pid, samples, interval, *options):
             err.seek(0)
             raise Fail('%s failed: %s' % (' '.join(argv),
                                           err.read().decode().strip()))
+
+
+def stacks_until(enough, pid, samples, *options):
+    """As stacks(), and again if there are not enough of those that count: on a
+    busy machine a program may do little but wait.
+    """
+    for _ in range(MAX_ROUNDS):
+        yield from stacks(pid, samples, 1, *options)
+        if enough():
+            break

@@ -19,6 +19,7 @@ def check(name, *args):
     file itself would have other stops.
     """
     samples = bars.size['deep' if name.startswith('deep') else 'twin']
+    least = samples // 3
     same = 0
     kinds = collections.Counter()
     examples = {}
@@ -29,8 +30,9 @@ def check(name, *args):
         subprocess.run(['strip', '-o', os.path.join(folder, name), path],
                        check=True)
         names = process.Names(p.pid)
-        for stack in process.stacks(p.pid, samples, 1, '--files', folder,
-                                    '--both'):
+        for stack in process.stacks_until(
+                lambda: same + sum(kinds.values()) >= least, p.pid, samples,
+                '--files', folder, '--both'):
             if stack.tid not in first:
                 first[stack.tid] = stack
                 continue
@@ -44,7 +46,7 @@ def check(name, *args):
                 kinds[leaf] += 1
                 examples.setdefault(leaf, (other, stack))
     report(same, kinds, examples)
-    if same + sum(kinds.values()) < samples // 3:
+    if same + sum(kinds.values()) < least:
         raise Fail('too few stacks with Haskell frames')
     if kinds:
         raise Fail('%d stacks differ' % sum(kinds.values()))
