@@ -120,6 +120,10 @@ void hsu_build_c_rows(struct hsu_builder *b);
 void hsu_build_plt(struct hsu_builder *b);
 /* Finds @b->gaps and the info tables in them. */
 bool hsu_build_gaps(struct hsu_builder *b);
+/* classify.c: are there as many as Haskell code has? */
+bool hsu_gap_has_tables(const struct hsu_gap *g);
+/* cmmgaps.c: has it no way out but those of Haskell code? */
+bool hsu_gap_ends_as_haskell(struct hsu_builder *b, const struct hsu_gap *g);
 /* Whether and by what the file is Haskell: version, evidence. */
 void hsu_build_evidence(struct hsu_builder *b);
 /* Divides the code into Haskell code, RTS and the rest. */

@@ -20,7 +20,7 @@ static bool is_rts_library(const struct hsu_builder *b)
 	return !strncmp(b->info->soname, "libHSrts", 8);
 }
 
-static bool is_haskell_gap(const struct hsu_gap *g)
+bool hsu_gap_has_tables(const struct hsu_gap *g)
 {
 	u64 size = g->end - g->crt_end;
 
@@ -87,7 +87,7 @@ static struct rts_span find_rts_cmm(const struct hsu_builder *b)
 	for (i = 0; i < b->nr_gaps; i++) {
 		const struct hsu_gap *g = &b->gaps[i];
 
-		if (!is_haskell_gap(g) || !is_rts_gap(g))
+		if (!hsu_gap_has_tables(g) || !is_rts_gap(g))
 			continue;
 		if (g->start < r.lo)
 			r.lo = g->start;
@@ -101,7 +101,7 @@ static struct rts_span find_rts_cmm(const struct hsu_builder *b)
 	for (i = 0; i < b->nr_gaps; i++) {
 		const struct hsu_gap *g = &b->gaps[i];
 
-		if (g->start < r.hi || !is_haskell_gap(g))
+		if (g->start < r.hi || !hsu_gap_has_tables(g))
 			continue;
 		if (g->end - g->start > MAX_RTS_CMM / 16)
 			break;
@@ -127,7 +127,7 @@ static void divide_haskell(struct hsu_builder *b)
 
 	for (i = 0; i < b->nr_gaps; i++)
 		if (b->gaps[i].start < b->stgrun.start &&
-		    is_haskell_gap(&b->gaps[i]))
+		    hsu_gap_has_tables(&b->gaps[i]))
 			last = &b->gaps[i];
 	for (i = 0; i < b->nr_gaps; i++) {
 		const struct hsu_gap *g = &b->gaps[i];
@@ -135,7 +135,7 @@ static void divide_haskell(struct hsu_builder *b)
 			   (g == last || g->special ||
 			    g->start > b->stgrun.start);
 
-		if (!is_haskell_gap(g))
+		if (!hsu_gap_has_tables(g) && !hsu_gap_ends_as_haskell(b, g))
 			continue;
 		if (!is_rts_library(b) && ask && divide_by_names(b, g))
 			continue;
