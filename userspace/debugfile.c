@@ -44,8 +44,7 @@ void hsu_debugfile_open(struct hsu_elf *elf, struct hsu_debugfile *d)
 	len = hsu_elf_build_id(elf, id, sizeof(id));
 	if (len < 2)
 		return;
-	for (i = 0; i < len; i++)
-		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	hsu_build_id_text(id, len, hex);
 	n = snprintf(d->path, sizeof(d->path),
 		     DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2);
 	if (n < (int)sizeof(d->path) && try_open(d, id, len))

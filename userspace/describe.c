@@ -121,11 +121,7 @@ static void count_kinds(const struct view *v, u64 *kinds)
 
 static const char *hex(const u8 *id, unsigned int len, char *out)
 {
-	unsigned int i;
-
-	out[0] = 0;
-	for (i = 0; i < len; i++)
-		snprintf(out + 2 * i, 3, "%02x", id[i]);
+	hsu_build_id_text(id, len, out);
 	return out;
 }
 

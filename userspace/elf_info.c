@@ -326,6 +326,15 @@ struct hsu_symbol *hsu_elf_symbols(struct hsu_elf *elf, u64 start, u64 end,
 	return v;
 }
 
+void hsu_build_id_text(const u8 *id, size_t len, char *out)
+{
+	size_t i;
+
+	out[0] = 0;
+	for (i = 0; i < len; i++)
+		snprintf(out + 2 * i, 3, "%02x", id[i]);
+}
+
 size_t hsu_elf_build_id(struct hsu_elf *elf, u8 *id, size_t cap)
 {
 	size_t i, off, len, name_at, desc_at;

@@ -148,6 +148,8 @@ void hsu_elf_needed(struct hsu_elf *elf,
 		    void (*fn)(void *ctx, const char *name), void *ctx);
 /* Copies the GNU build-id to @id; returns its length, 0 if there is none. */
 size_t hsu_elf_build_id(struct hsu_elf *elf, u8 *id, size_t cap);
+/* Writes it as text to @out, which has room for 2 * @len + 1 bytes. */
+void hsu_build_id_text(const u8 *id, size_t len, char *out);
 /* Name in .gnu_debuglink, or NULL. */
 const char *hsu_elf_debuglink(struct hsu_elf *elf);
 

@@ -103,17 +103,12 @@ u64 hsu_hs_put(struct sp_flow *f, const struct hsu_hs_regs *regs)
 static u32 new_entry(struct sp_flow *f)
 {
 	u32 nr = hsu_unknowns_add(&f->unknowns);
+	struct sp_entry *grown = hsu_grow(f->entries, nr, &f->cap_entries,
+					  sizeof(*grown));
 
-	if (f->unknowns.nr > f->cap_entries) {
-		size_t cap = f->cap_entries ? 2 * f->cap_entries : 64;
-		struct sp_entry *grown = reallocarray(f->entries, cap,
-						      sizeof(*grown));
-
-		if (!grown)
-			return 0;
-		f->entries = grown;
-		f->cap_entries = cap;
-	}
+	if (!grown)
+		return 0;
+	f->entries = grown;
 	return nr;
 }
 

@@ -18,14 +18,6 @@
 #include "perfcache.h"
 #include "symfile.h"
 
-static void to_hex(const u8 *id, size_t len, char *out)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		sprintf(out + 2 * i, "%02x", id[i]);
-}
-
 bool hsu_slot_find(struct hsu_slot *slot, const char *cache, const char *path,
 		   const u8 *id, size_t len)
 {
@@ -35,7 +27,7 @@ bool hsu_slot_find(struct hsu_slot *slot, const char *cache, const char *path,
 
 	if (len < 2 || len > HSU_MAX_BUILD_ID)
 		return false;
-	to_hex(id, len, hex);
+	hsu_build_id_text(id, len, hex);
 	if (snprintf(slot->link, sizeof(slot->link), "%s/.build-id/%.2s/%s",
 		     cache, hex, hex + 2) >= (int)sizeof(slot->link) ||
 	    snprintf(slot->target, sizeof(slot->target), "../..%s/%s", path,

@@ -76,16 +76,16 @@ static int build_id(const char *path, char text[2 * MAX_ID + 1],
 	int fd = open(path, O_RDONLY | O_CLOEXEC), ret = -1;
 	struct hsu_elf *elf = NULL;
 	u8 id[MAX_ID];
-	size_t len, i;
+	size_t len;
 
 	if (fd < 0)
 		return hsu_fail(err, "cannot open %s: %m", path);
 	elf = hsu_elf_open(fd, NULL, 0, path, err);
 	if (elf) {
 		len = hsu_elf_build_id(elf, id, sizeof(id));
-		strcpy(text, "none");
-		for (i = 0; i < len; i++)
-			snprintf(text + 2 * i, 3, "%02x", id[i]);
+		hsu_build_id_text(id, len, text);
+		if (!len)
+			strcpy(text, "none");
 		ret = 0;
 	}
 	hsu_elf_close(elf);

@@ -5,6 +5,8 @@
  */
 #include "unknowns.h"
 
+#include "grow.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,15 +24,11 @@ void hsu_unknowns_free(struct hsu_unknowns *u)
 
 u32 hsu_unknowns_add(struct hsu_unknowns *u)
 {
-	if (u->nr == u->cap) {
-		u32 cap = u->cap ? 2 * u->cap : 64;
-		struct hsu_unknown *v = reallocarray(u->v, cap, sizeof(*v));
+	struct hsu_unknown *v = hsu_grow(u->v, u->nr, &u->cap, sizeof(*v));
 
-		if (!v)
-			return 0;
-		u->v = v;
-		u->cap = cap;
-	}
+	if (!v)
+		return 0;
+	u->v = v;
 	u->v[u->nr] = (struct hsu_unknown){ .of = u->nr };
 	return u->nr++;
 }

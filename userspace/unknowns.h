@@ -25,7 +25,7 @@ struct hsu_unknowns {
 		s32 above;
 	} *v;
 	u32 nr;
-	u32 cap;
+	size_t cap;
 };
 
 /**

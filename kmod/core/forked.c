@@ -23,7 +23,7 @@ static bool thread_is_gone(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 	is_tso = hsu_closure_info(w, tso, &info) &&
 		 hsu_find(w, info, NULL, &rule) != HSUNWIND_STOP_NO_CODE;
 	if (is_tso) {
-		if (!hsu_read(w, info - 8, &type, 4))
+		if (!hsu_info_type(w, info, &type))
 			return false;
 		is_tso = type == HSU_TSO;
 	}

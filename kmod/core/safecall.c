@@ -10,26 +10,31 @@
 #define MAX_TRIES	4	/* to read what another CPU is changing */
 #define SPILL_BATCH	8	/* words of Haskell code's C stack, */
 #define SPILL_BATCHES	4	/* so many times, are searched for a Task */
-#define CAP_ENTRIES	3	/* words of StgFunTable (stg/Regs.h) */
+#define CAP_CODE	2	/* at the end of StgFunTable (stg/Regs.h) */
 
-/* Both begin with the same table of the run-time system's entries. */
-static bool are_caps(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 a,
-		     u64 b)
+/* It begins with a table of code, the last of it the run-time system's. */
+static bool is_cap(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 cap)
 {
-	u64 x[CAP_ENTRIES] = { 0 };
-	u64 y[CAP_ENTRIES];
-	size_t bytes = ghc->cap_reg < sizeof(x) ? ghc->cap_reg : sizeof(x);
+	const struct hsunwind_rule *rule;
+	u64 code[CAP_CODE];
+	u32 i;
 
-	return hsu_read(w, a, x, bytes) && x[0] &&
-		(a == b || (hsu_read(w, b, y, bytes) && !memcmp(x, y, bytes)));
+	if (!cap || cap % 8 ||
+	    !hsu_read(w, cap + ghc->cap_reg - sizeof(code), code, sizeof(code)))
+		return false;
+	for (i = 0; i < CAP_CODE; i++)
+		if (hsu_find(w, code[i], NULL, &rule) != HSU_GO ||
+		    rule->cls != HSUNWIND_CLASS_HS_RTS)
+			return false;
+	return true;
 }
 
 /*
  * Words of the heap may point to each other as a Task and its record do. But a
- * record names a Capability next to the thread that is suspended there, and none
- * without; between setting the two the thread is the Capability's current one.
- * The Task's own one may be another, where it called in last (rts/Schedule.c,
- * suspendThread(); rts/Task.h, GHC 8.8 to 9.10).
+ * Task that runs Haskell has a Capability, and so does a record in which a thread
+ * is suspended, next to that; it is another one if the Task has called in since.
+ * Between setting the two the thread is the Capability's current one
+ * (rts/Schedule.c, suspendThread(); rts/Task.h, GHC 8.8 to 9.10).
  */
 static bool is_record(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		      u64 incall, u64 task_cap)
@@ -37,17 +42,15 @@ static bool is_record(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 	u64 suspended[2];	/* thread, Capability */
 	u64 cap, tso;
 
-	if (!hsu_read(w, incall + ghc->incall_suspended, suspended,
+	if (!hsu_read(w, task_cap, &cap, 8) || !is_cap(w, ghc, cap) ||
+	    !hsu_read(w, incall + ghc->incall_suspended, suspended,
 		      sizeof(suspended)))
 		return false;
-	if (!suspended[0] && !suspended[1])
-		return true;
-	if (!hsu_read(w, task_cap, &cap, 8) || !cap)
-		return false;
 	if (suspended[1])
-		return are_caps(w, ghc, suspended[1], cap);
-	return hsu_read(w, cap + ghc->cap_reg + ghc->reg_tso, &tso, 8) &&
-		tso == suspended[0];
+		return suspended[1] == cap || is_cap(w, ghc, suspended[1]);
+	return !suspended[0] ||
+	       (hsu_read(w, cap + ghc->cap_reg + ghc->reg_tso, &tso, 8) &&
+		tso == suspended[0]);
 }
 
 /* The innermost call-in record of an OS thread, if this is its Task. */

@@ -203,6 +203,8 @@ static void object(struct model *m, const struct record *r)
 		return;
 	case OBJ_CAP:
 		at = allocate(m, OBJ_CAP, 0x400);
+		model_store(m, at + g->cap_reg - 16, slot_code(SLOT_STOP));
+		model_store(m, at + g->cap_reg - 8, slot_code(SLOT_STOP));
 		model_store(m, at + g->cap_reg + g->reg_tso, last[OBJ_TSO]);
 		model_store(m, at + g->cap_reg + g->reg_task, last[OBJ_TASK]);
 		return;

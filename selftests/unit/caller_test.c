@@ -14,7 +14,7 @@ static void suspend(struct world *world, __u64 task, __u64 stack)
 	world_poke(world, task + 0x78, incall);
 	world_poke(world, incall + 8, tso);
 	world_poke(world, incall + 0x10, CAP);
-	world_poke(world, CAP, RET_1);
+	world_cap(world, CAP);
 	world_poke(world, incall + 0x28, task);
 	world_poke(world, tso, TSO_INFO);
 	world_poke(world, tso + 24, stack);
@@ -76,9 +76,11 @@ TEST_F(core, record_without_a_stack_before_that_of_a_safe_call)
 	self->w->regs[HSU_RSP] = C_SP - 16;
 	self->w->regs[HSU_RBP] = WORLD_HEAP + 0x9000;	/* stale */
 	self->w->regs[HSU_RBX] = task;
+	world_cap(self->world, CAP);
+	world_poke(self->world, task + 0x70, CAP);
 	world_poke(self->world, task + 0x78, gc);
 	PUSH(gc, 0, 0, 0, 0, 0, task, inner);
-	PUSH(inner, tso, tso, 0, 0, 0, task, outer);
+	PUSH(inner, tso, tso, CAP, 0, 0, task, outer);
 	PUSH(outer, other, other, 0, 0, 0, task, 0);
 	PUSH(tso, TSO_INFO, 0, 0, stack);
 	put_chunk(self->world, stack, stack + 0x200);
@@ -227,8 +229,7 @@ TEST_F(core, safe_call_after_a_callback)
 
 	suspend(self->world, task, stack);
 	world_poke(self->world, task + 0x70, OTHER_CAP);
-	PUSH(CAP, RET_1, RET_2, RET_3);
-	PUSH(OTHER_CAP, RET_1, RET_2, RET_3);
+	world_cap(self->world, OTHER_CAP);
 	PUSH(stack + 0x200, RET_3, 7, 7, RET_1, STOP_FRAME);
 	world_stgrun(self->world, C_SP, 1);
 	world_poke(self->world, C_SP - 8, CODE(AT_HS_SP + 0x40));
@@ -245,13 +246,16 @@ TEST_F(core, safe_call_after_a_callback)
 TEST_F(core, heap_that_looks_like_a_task)
 {
 	const __u64 closure = WORLD_HEAP + 0x100, stack = WORLD_HEAP + 0x4000;
-	const __u64 other[] = { 0, CAP, HS_SP };
+	const __u64 other[][2] = {	/* of the Task, of the record */
+		{ RET_2, 0 }, { RET_2, CAP }, { RET_2, RET_2 },
+		{ HS_SP, HS_SP }, { CAP, HS_SP }, { 0, 0 }, { CAP, 0 },
+	};
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(other); i++) {
 		suspend(self->world, closure, stack);
-		world_poke(self->world, WORLD_HEAP + 0x210, other[i]);
-		world_poke(self->world, closure + 0x70, RET_2);
+		world_poke(self->world, closure + 0x70, other[i][0]);
+		world_poke(self->world, WORLD_HEAP + 0x210, other[i][1]);
 		PUSH(stack + 0x200, RET_3, 7, 7, RET_1, STOP_FRAME);
 		PUSH(HS_SP, 7, 7, RET_2, 7, RET_1, STOP_FRAME);
 		world_stgrun(self->world, C_SP, 1);

@@ -9,6 +9,7 @@
 #define TASK		(WORLD_HEAP + 0x100)
 #define INCALL		(WORLD_HEAP + 0x200)
 #define OUTER_INCALL	(WORLD_HEAP + 0x280)
+#define CAP		(WORLD_HEAP + 0x40)
 #define TSO		(WORLD_HEAP + 0x300)
 #define WHAT_NEXT	(TSO + 0x20)
 #define CHILD		(WORLD_HEAP + 0x800)	/* a thread of the scheduler */
@@ -71,6 +72,8 @@ static enum hsunwind_stop walk_scheduler(struct world *world, __u64 info,
 	struct hsu_walk *w = &world->w;
 
 	world_poke(world, C_SP - 8, CALL);
+	world_cap(world, CAP);
+	world_poke(world, TASK + 0x70, CAP);
 	world_poke(world, TASK + 0x78, INCALL);
 	world_poke(world, INCALL, thread);
 	world_poke(world, INCALL + 0x28, TASK);

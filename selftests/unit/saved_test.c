@@ -22,6 +22,7 @@
 
 static void task(struct world *world, __u64 at, __u64 reg, __u64 incall)
 {
+	world_cap(world, reg - 0x18);
 	world_poke(world, at + 0x70, reg - 0x18);
 	world_poke(world, at + 0x78, incall);
 	world_poke(world, incall + 0x28, at);

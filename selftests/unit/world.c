@@ -166,6 +166,12 @@ void world_info(struct world *world, __u32 at, __u32 type, __u64 layout)
 	world_poke(world, CODE(at) - 8, type);
 }
 
+void world_cap(struct world *world, __u64 cap)
+{
+	world_poke(world, cap + 8, CODE(AT_CMM));
+	world_poke(world, cap + 16, CODE(AT_CMM + 0x10));
+}
+
 __u64 world_stgrun(struct world *world, __u64 rsp, unsigned int user_frames)
 {
 	__u64 at = rsp + STGRUN_SIZE;

@@ -79,6 +79,9 @@ void world_poke(struct world *world, __u64 addr, __u64 value);
  */
 void world_info(struct world *world, __u32 at, __u32 type, __u64 layout);
 
+/* Makes a Capability of what is at an address: code of the RTS in its table. */
+void world_cap(struct world *world, __u64 cap);
+
 /**
  * world_stgrun() - the C stack below Haskell code: StgRun, schedule, main
  * @world: the world.
