@@ -55,7 +55,8 @@ build()
 			-optl-Wl,--gc-sections &&
 		build_haskell debug-pie -O -g -dynamic -fPIC -pie &&
 		ghc -v0 -O -g -outputdir o-lines -o lines "$here/lines_main.hs" &&
-		ghc -v0 -O -outputdir o-ffi -o ffi "$here/names_ffi.hs" &&
+		ghc -v0 -O -outputdir o-ffi -o ffi "$here/names_ffi.hs" \
+			"$here/names_cmm.cmm" "$here/names_ffi_c.c" &&
 		strip -o stripped plain
 }
 
@@ -249,6 +250,24 @@ test_stubs()
 	[ "$(objdump -d --stop-address=$((end)) plain | tail -n 1 | grep -c call)" -eq 1 ] &&
 		[ "$(nm -S "$(slot plain)" | sed -n 's/^\([0-9a-f]*\) \([0-9a-f]*\) T main$/\1 \2/p' |
 			{ read -r a b; echo $((0x$a + 0x$b)); })" -eq $((end + 1)) ]
+}
+
+# The author's own primitive operations are decoded; C's names never are, and what is
+# written in Cmm keeps its name unless that ends with the '#' of one.
+test_cmm()
+{
+	local name
+
+	write ./ffi || return 1
+	nm "$(slot ffi)" | cut -c 20- >got
+	for name in 'my_prim#' my_zip_loop my_czh; do
+		grep -q -x -F -e "$name" got || {
+			echo "# no $name"
+			return 1
+		}
+	done
+	write --exact-names ./ffi || return 1
+	nm "$(slot ffi)" | cut -c 20- | grep -q -x my_primzh
 }
 
 # What perf and objdump need is the same as in the file.
@@ -498,7 +517,7 @@ test_folded()
 }
 
 tests="decode blocks all_names debug_names owners no_addresses stripped exact
-c_symbols stand_ins stubs contents perf_slot twins config no_build_id sudo damaged perf_script
+c_symbols stand_ins stubs cmm contents perf_slot twins config no_build_id sudo damaged perf_script
 perf_report perf_srcline perf_annotate perf_diff buildid_dir folded"
 
 before()
