@@ -181,6 +181,30 @@ test_no_addresses()
 	done
 }
 
+# The local code of each owner is numbered as the file has it.
+test_numbers()
+{
+	local p
+
+	for p in $programs; do
+		./names_probe --no-debug "$p" | awk -v file="$p" '
+			$6 ~ /\.<local[0-9]+>$/ {
+				owner = $6
+				sub(/<local[0-9]+>$/, "", owner)
+				n = substr($6, length(owner) + 7) + 0
+				# a slow entry and its function are one
+				if (n > last[owner] + 1) {
+					printf "# %s: %s behind %d\n", file, $6, last[owner]
+					bad = 1
+				}
+				if (n > last[owner])
+					last[owner] = n
+				nr++
+			}
+			END { exit bad || nr < 8 }' || return 1
+	done
+}
+
 test_stripped()
 {
 	write ./stripped || return 1
@@ -516,7 +540,7 @@ test_folded()
 		! grep -v -E ' [0-9]+$' folded | diag | grep .
 }
 
-tests="decode blocks all_names debug_names owners no_addresses stripped exact
+tests="decode blocks all_names debug_names owners no_addresses numbers stripped exact
 c_symbols stand_ins stubs cmm contents perf_slot twins config no_build_id sudo damaged perf_script
 perf_report perf_srcline perf_annotate perf_diff buildid_dir folded"
 
