@@ -171,7 +171,7 @@ test_symbols_only()
 	succeeds --symbols-only -v "$prog" && lacks '^registered' &&
 		shows "^symbols of $out/prog: $out/home/" &&
 		fails 2 '--symbols-only needs' --symbols-only --list &&
-		fails 2 '--symbols-only needs' --symbols-only --no-symbols "$prog" &&
+		fails 2 '--symbols-only and --no-symbols exclude' --symbols-only --no-symbols "$prog" &&
 		succeeds --symbols-only --remove all && shows '^removed symbols of' &&
 		HOME='' fails 1 'set HOME' --symbols-only --remove all
 	local ret=$?
@@ -448,7 +448,10 @@ test_usage()
 		fails 2 'too many arguments' --list "$prog" &&
 		fails 2 'too many arguments' --status -p 1 &&
 		fails 2 '--dry-run needs' --dry-run --list &&
-		fails 2 '--json needs' --json "$prog" || return 1
+		fails 2 '--json needs' --json "$prog" &&
+		fails 2 "not a process number: '';" -p '' &&
+		fails 2 "drop, not '';" --gc= "$prog" &&
+		fails 1 ": '' (cannot be found|is neither here)" '' || return 1
 	run --nonsense && [ "$status" -eq 2 ] && grep -q -e --help stderr || return 1
 	run -p && [ "$status" -eq 2 ] || return 1
 	succeeds --help && shows '^usage:' && succeeds --version &&

@@ -372,6 +372,41 @@ test_no_build_id()
 	grep -q 'dir/noid has no build-id, by which perf finds symbols: link it with' stderr
 }
 
+# What can be written is, and what cannot is named.
+test_some()
+{
+	rm -rf "$cache"
+	$reg --symbols-only -q ./plain dir/noid ./debug 2>stderr && return 1
+	[ "$(grep -c 'dir/noid has no build-id' stderr)" -eq 1 ] &&
+		[ "$(wc -l <stderr)" -eq 1 ] && [ -f "$(slot plain)" ] && [ -f "$(slot debug)" ]
+}
+
+# No file that is not finished stays: neither ours, nor one of a writer that was
+# killed; those of writers that live do, and everybody else's.
+test_left()
+{
+	local dir
+
+	rm -rf "$cache"
+	(ulimit -f 100 && $reg --symbols-only ./debug >stdout 2>stderr) && return 1
+	diag <stderr
+	grep -q '/elf\.[A-Za-z0-9]* cannot be written: File too large' stderr &&
+		[ -z "$(find "$cache" -type f)" ] || return 1
+	write ./debug || return 1
+	dir=$(realpath "$(dirname "$(slot debug)")")
+	touch "$dir"/elf.Dead01 "$dir"/elf.Live02 "$dir"/elf.other "$dir"/elf.longer3 "$dir"/mine
+	exec 8>"$dir/elf.Live02"
+	flock 8
+	write ./debug
+	[ "$(cd "$dir" && echo *)" = 'elf elf.Live02 elf.longer3 elf.other mine' ] || {
+		ls "$dir" | diag
+		return 1
+	}
+	exec 8>&-
+	rm "$dir"/elf.longer3 "$dir"/elf.other "$dir"/mine
+	$reg --symbols-only -q --remove ./debug && [ ! -e "$dir" ]
+}
+
 # Root on behalf of a user: nothing but what he could do himself.
 test_sudo()
 {
@@ -396,7 +431,11 @@ test_sudo()
 	rm dir/user/cache && mkdir dir/user/cache && chown 65534 dir/user/cache
 	cp plain dir/secret && chmod 0700 dir/secret
 	$reg --symbols-only dir/secret 2>stderr && return 1
-	grep -q 'dir/secret may not be read by ' stderr
+	grep -q 'dir/secret may not be read by ' stderr || return 1
+	# of a slot that he may not read, it is not known what is in it
+	write ./plain && chmod 0 "$(find dir/user/cache -name elf -type f)" || return 1
+	$reg --symbols-only ./plain 2>stderr && return 1
+	grep -q '/elf cannot be read by .*: Permission denied' stderr
 }
 
 # Damaged files: refused, or written, but never a crash.
@@ -541,7 +580,7 @@ test_folded()
 }
 
 tests="decode blocks all_names debug_names owners no_addresses numbers stripped exact
-c_symbols stand_ins stubs cmm contents perf_slot twins config no_build_id sudo damaged perf_script
+c_symbols stand_ins stubs cmm contents perf_slot twins config no_build_id some left sudo damaged perf_script
 perf_report perf_srcline perf_annotate perf_diff buildid_dir folded"
 
 before()
