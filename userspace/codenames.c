@@ -115,16 +115,20 @@ static void take_neighbours(struct hsu_names *names)
 	}
 }
 
-static const struct hsu_names *sorting;
+/* A local procedure, and where the first of its code is. */
+struct local {
+	u32 owner;
+	u32 first;	/* number of that procedure, a slow entry may lie before */
+	u32 proc;
+};
 
 static int by_owner(const void *a, const void *b)
 {
-	u32 x = *(const u32 *)a, y = *(const u32 *)b;
-	const struct hsu_proc *p = sorting->procs;
+	const struct local *x = a, *y = b;
 
-	if (p[x].owner.name != p[y].owner.name)
-		return p[x].owner.name < p[y].owner.name ? -1 : 1;
-	return x < y ? -1 : x > y;
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	return x->first < y->first ? -1 : x->first > y->first;
 }
 
 static void name_local(struct hsu_names *names, struct hsu_proc *p,
@@ -147,30 +151,11 @@ static void name_local(struct hsu_names *names, struct hsu_proc *p,
 	p->name = hsu_strtab_add(&names->strings, name);
 }
 
-/* All local code of a function is numbered in the order of addresses. */
-static bool name_locals(struct hsu_names *names, const char *file)
+/* A slow entry has the name of its function. */
+static void name_slow_entries(struct hsu_names *names)
 {
-	u32 *order = calloc(names->nr + 1, sizeof(*order));
-	size_t nr = 0, i;
-	unsigned int n = 0;
+	size_t i;
 
-	if (!order)
-		return false;
-	for (i = 0; i < names->nr; i++)
-		if (!names->procs[i].name && !names->procs[i].function)
-			order[nr++] = (u32)i;
-	sorting = names;
-	qsort(order, nr, sizeof(*order), by_owner);
-	for (i = 0; i < nr; i++) {
-		struct hsu_proc *p = &names->procs[order[i]];
-
-		n = i && names->procs[order[i - 1]].owner.name ==
-			p->owner.name ? n + 1 : 1;
-		if (p->rts)
-			p->name = hsu_strtab_add(&names->strings, HSU_RTS_NAME);
-		else
-			name_local(names, p, n, file);
-	}
 	for (i = 0; i < names->nr; i++) {
 		struct hsu_proc *p = &names->procs[i];
 		const struct hsu_proc *q = hsu_names_at(names, p->function);
@@ -180,7 +165,51 @@ static bool name_locals(struct hsu_names *names, const char *file)
 			p->source = q->source;
 		}
 	}
-	free(order);
+}
+
+/* What has no name yet, by owner and in the order of addresses. */
+static size_t list_locals(const struct hsu_names *names, struct local *locals)
+{
+	const struct hsu_proc *procs = names->procs, *q;
+	size_t nr = 0, i;
+
+	for (i = 0; i < names->nr; i++)
+		locals[i].first = (u32)i;
+	for (i = names->nr; i-- > 0;) {
+		q = hsu_names_at(names, procs[i].function);
+		if (q)
+			locals[q - procs].first = (u32)i;
+	}
+	for (i = 0; i < names->nr; i++)
+		if (!procs[i].name && !procs[i].function)
+			locals[nr++] = (struct local){
+				procs[i].owner.name, locals[i].first, (u32)i,
+			};
+	qsort(locals, nr, sizeof(*locals), by_owner);
+	return nr;
+}
+
+/* All local code of a function is numbered as the file has it. */
+static bool name_locals(struct hsu_names *names, const char *file)
+{
+	struct local *locals = calloc(names->nr + 1, sizeof(*locals));
+	unsigned int n = 0;
+	size_t nr, i;
+
+	if (!locals)
+		return false;
+	nr = list_locals(names, locals);
+	for (i = 0; i < nr; i++) {
+		struct hsu_proc *p = &names->procs[locals[i].proc];
+
+		n = i && locals[i - 1].owner == locals[i].owner ? n + 1 : 1;
+		if (p->rts)
+			p->name = hsu_strtab_add(&names->strings, HSU_RTS_NAME);
+		else
+			name_local(names, p, n, file);
+	}
+	name_slow_entries(names);
+	free(locals);
 	return true;
 }
 

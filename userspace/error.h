@@ -26,4 +26,10 @@ struct hsu_error {
 HSU_PRINTF(2, 3)
 int hsu_fail(struct hsu_error *err, const char *fmt, ...);
 
+/* An argument in a message: one that is empty must not look like none. */
+static inline const char *hsu_shown(const char *arg)
+{
+	return *arg ? arg : "''";
+}
+
 #endif /* HSU_ERROR_H */

@@ -50,13 +50,13 @@ char *hsu_find_program(const char *arg, struct hsu_error *err)
 		if (!found) {
 			hsu_fail(err,
 				 "%s is neither here nor in PATH: give the path of the program",
-				 arg);
+				 hsu_shown(arg));
 			return NULL;
 		}
 	}
 	real = realpath(found ? found : arg, NULL);
 	if (!real)
-		hsu_fail(err, "%s cannot be found: %m", arg);
+		hsu_fail(err, "%s cannot be found: %m", hsu_shown(arg));
 	free(found);
 	return real;
 }

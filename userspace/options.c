@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "error.h"
 #include "gcmode.h"
 #include "options.h"
 
@@ -121,7 +122,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 		case 'p':
 			if (!parse_pid(optarg, &o->pids[o->nr_pids]))
 				return usage_error("not a process number: ",
-						   optarg);
+						   hsu_shown(optarg));
 			o->nr_pids++;
 			break;
 		case 'v':
@@ -167,7 +168,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 		case OPT_GC:
 			if (!hsu_gc_mode(optarg, &o->show))
 				return usage_error("--gc takes collapse, show or drop, not ",
-						   optarg);
+						   hsu_shown(optarg));
 			break;
 		case OPT_FOLD:
 			o->show |= HSUNWIND_FOLD_RECURSION;
@@ -203,8 +204,10 @@ static int check_options(const struct options *o, bool args)
 	if (o->show && (!add || o->symbols_only))
 		return usage_error("what is shown is told when a program is registered",
 				   "");
-	if (o->symbols_only && (o->no_symbols || o->mode == MODE_LIST ||
-				o->mode == MODE_STATUS))
+	if (o->symbols_only && o->no_symbols)
+		return usage_error("--symbols-only and --no-symbols exclude each other",
+				   "");
+	if (o->symbols_only && (o->mode == MODE_LIST || o->mode == MODE_STATUS))
 		return usage_error("--symbols-only needs a program or --remove",
 				   "");
 	if (o->json && (add ? !o->dry_run : o->mode == MODE_REMOVE))

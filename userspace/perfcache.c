@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,8 +78,8 @@ enum hsu_slot_state hsu_slot_state(const struct hsu_slot *slot, int fd)
 	struct stat a, b;
 
 	if (old < 0)
-		return errno == ENOENT || errno == ENOTDIR ? HSU_SLOT_EMPTY
-							   : HSU_SLOT_OTHER;
+		return errno == ENOENT || errno == ENOTDIR ? HSU_SLOT_EMPTY :
+			errno == ELOOP ? HSU_SLOT_OTHER : HSU_SLOT_UNKNOWN;
 	if (hsu_symfile_is_ours(old))
 		state = HSU_SLOT_OURS;
 	else if (!fstat(old, &a) && !fstat(fd, &b) && a.st_size == b.st_size &&
@@ -106,16 +107,74 @@ static int make_parents(char *path, struct hsu_error *err)
 	return 0;
 }
 
+#define TMP_NAME	"elf."
+#define TMP_RANDOM	"XXXXXX"
+#define MAX_ENTRIES	4096	/* of a folder, that are looked at */
+
+static bool is_tmp(const char *name)
+{
+	size_t len = strlen(TMP_NAME);
+
+	return !strncmp(name, TMP_NAME, len) &&
+	       strlen(name + len) == strlen(TMP_RANDOM) &&
+	       !strpbrk(name + len, "./~-");
+}
+
+/*
+ * Files that a writer has left which is no more: one that lives has them locked.
+ * Returns how many.
+ */
+static unsigned int remove_left(const char *dir)
+{
+	unsigned int entries = 0, removed = 0;
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	int fd;
+
+	if (!d)
+		return 0;
+	while ((e = readdir(d)) && entries++ < MAX_ENTRIES) {
+		if (!is_tmp(e->d_name))
+			continue;
+		fd = openat(dirfd(d), e->d_name,
+			    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		if (fd < 0)
+			continue;
+		if (!flock(fd, LOCK_EX | LOCK_NB) &&
+		    !unlinkat(dirfd(d), e->d_name, 0))
+			removed++;
+		close(fd);
+	}
+	closedir(d);
+	return removed;
+}
+
+/* Under a lock of the folder, so that nobody takes a file not yet locked for left. */
+static int make_tmp(const char *dir, char *tmp)
+{
+	int lock = open(dir, O_RDONLY | O_CLOEXEC | O_DIRECTORY), fd;
+
+	if (lock < 0)
+		return -1;
+	if (!flock(lock, LOCK_EX))
+		remove_left(dir);
+	fd = mkostemp(tmp, O_CLOEXEC);
+	if (fd >= 0)
+		flock(fd, LOCK_EX | LOCK_NB);
+	close(lock);
+	return fd;
+}
+
 int hsu_slot_begin(const struct hsu_slot *slot, char *tmp, size_t cap,
 		   struct hsu_error *err)
 {
 	int fd;
 
-	if (snprintf(tmp, cap, "%s/elf.XXXXXX", slot->dir) >= (int)cap)
+	if (snprintf(tmp, cap, "%s/" TMP_NAME TMP_RANDOM, slot->dir) >= (int)cap)
 		return hsu_fail(err, "%s is too long a name", slot->dir);
 	if (make_parents(tmp, err))
 		return -1;
-	fd = mkostemp(tmp, O_CLOEXEC);
+	fd = make_tmp(slot->dir, tmp);
 	if (fd < 0)
 		return hsu_fail(err, "no file can be made in %s: %m", slot->dir);
 	return fd;
@@ -163,11 +222,14 @@ static void remove_slot(const char *cache, const char *dir, const char *id,
 			struct hsu_removed *removed)
 {
 	char path[4096 + 1024], link[4096 + 256];
-	int fd = open_elf(dir);
 	struct stat st;
 	bool ours;
 	char *p;
+	int fd;
 
+	if (remove_left(dir))
+		rmdir(dir);	/* if there is nothing else */
+	fd = open_elf(dir);
 	if (fd < 0)
 		return;
 	ours = !fstat(fd, &st) && hsu_symfile_is_ours(fd);

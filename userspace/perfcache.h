@@ -31,6 +31,7 @@ enum hsu_slot_state {
 	HSU_SLOT_OURS,		/* a copy with our symbols */
 	HSU_SLOT_SAME,		/* perf's link to the file, or copy of it */
 	HSU_SLOT_OTHER,
+	HSU_SLOT_UNKNOWN,	/* it cannot be read: errno says why */
 };
 
 /**
@@ -55,7 +56,8 @@ enum hsu_slot_state hsu_slot_state(const struct hsu_slot *slot, int fd);
 
 /**
  * hsu_slot_begin() - open a new file for a slot
- * @slot: the slot; its folders are made.
+ * @slot: the slot; its folders are made. What writers that are no more have left
+ *	there is removed.
  * @tmp: out: path of the file.
  * @cap: room in @tmp.
  * @err: filled in on failure.
@@ -64,7 +66,10 @@ enum hsu_slot_state hsu_slot_state(const struct hsu_slot *slot, int fd);
  */
 int hsu_slot_begin(const struct hsu_slot *slot, char *tmp, size_t cap,
 		   struct hsu_error *err);
-/* Puts the finished file @tmp into the slot; 0, or -1 with @err set. */
+/*
+ * Puts the finished file @tmp, which is still open, into the slot, or removes it;
+ * 0, or -1 with @err set.
+ */
 int hsu_slot_commit(const struct hsu_slot *slot, const char *tmp,
 		    struct hsu_error *err);
 

@@ -2,6 +2,7 @@
 /*
  * hsunwind-register: tells the kernel module how to unwind a program.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,11 +133,14 @@ static void show_all(const struct hsu_files *files, const struct options *o)
 		hsu_json_close(']');
 }
 
-/* Says what was written for whom; returns how many files have symbols. */
-static unsigned int report_symbols(const struct hsu_files *files,
-				   const struct options *o)
+/*
+ * Says what was written for whom. Who has asked for nothing else must be told if
+ * it is not all that it should be.
+ */
+static int report_symbols(const struct hsu_files *files,
+			  const struct options *o)
 {
-	unsigned int nr = 0;
+	unsigned int nr = 0, problems = 0;
 	u64 bytes = 0;
 	char buf[16];
 	size_t i;
@@ -144,8 +148,13 @@ static unsigned int report_symbols(const struct hsu_files *files,
 	for (i = 0; i < files->nr; i++) {
 		const struct hsu_file *f = &files->v[i];
 
-		if (f->symbols.problem[0])
-			warn(f->symbols.problem);
+		if (f->symbols.problem[0]) {
+			problems++;
+			if (o->symbols_only)
+				say("", f->symbols.problem);
+			else
+				warn(f->symbols.problem);
+		}
 		if (!f->symbols.path[0])
 			continue;
 		nr++;
@@ -156,7 +165,11 @@ static unsigned int report_symbols(const struct hsu_files *files,
 	if (nr && !quiet)
 		printf("wrote symbols of %u file%s for perf: %s; --remove removes them\n",
 		       nr, nr > 1 ? "s" : "", hsu_show_bytes(bytes, buf));
-	return nr;
+	if (!o->symbols_only)
+		return EXIT_SUCCESS;
+	if (!nr)
+		say("", "no symbols have been written");
+	return nr && !problems ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* Without symbols everything else works as well: a warning is enough. */
@@ -175,11 +188,7 @@ static int write_symbols(struct hsu_files *files, const struct options *o)
 		warn(err.msg);
 		return 0;
 	}
-	if (!o->dry_run && !report_symbols(files, o) && o->symbols_only) {
-		say("", "no symbols have been written");
-		return EXIT_FAILURE;
-	}
-	return 0;
+	return o->dry_run ? EXIT_SUCCESS : report_symbols(files, o);
 }
 
 static int run_add(const struct options *o)
@@ -241,7 +250,8 @@ static int find_image(int dev, const char *what, u64 *found,
 	free(path);
 	if (ret)
 		return ret < 0 ? -1 : 0;
-	return hsu_fail(err, "%s is not registered: --list shows what is", what);
+	return hsu_fail(err, "%s is not registered: --list shows what is",
+			hsu_shown(what));
 }
 
 static int run_remove(int dev, const char *what, struct hsu_error *err)
@@ -271,7 +281,7 @@ static int remove_symbols(const char *what, bool only, struct hsu_error *err)
 		free(path);
 		return !only ? 0 : hsu_fail(err,
 			"--symbols-only --remove %s: symbols belong to files, not to processes: give the file",
-			what);
+			hsu_shown(what));
 	}
 	ret = hsu_symbols_remove(all ? NULL : path ? path : what, &files, &bytes,
 				 err);
@@ -281,7 +291,7 @@ static int remove_symbols(const char *what, bool only, struct hsu_error *err)
 		       files > 1 ? "s" : "", hsu_show_bytes(bytes, buf));
 	if (!ret && !files && only && !all)
 		return hsu_fail(err, "perf's cache has no symbols of %s that could be removed",
-				what);
+				hsu_shown(what));
 	return ret;
 }
 
@@ -314,6 +324,8 @@ int main(int argc, char **argv)
 	struct options o;
 	int ret;
 
+	/* A file that gets too large is then an error as any other. */
+	signal(SIGXFSZ, SIG_IGN);
 	ret = options_parse(argc, argv, &o);
 	quiet = o.quiet;
 	if (ret < 0)

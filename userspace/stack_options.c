@@ -55,7 +55,8 @@ static int written(void)
 
 static int bad_usage(const char *what, const char *value)
 {
-	fprintf(stderr, "hsunwind-stack: %s: %s (see --help)\n", what, value);
+	fprintf(stderr, "hsunwind-stack: %s: %s (see --help)\n", what,
+		*value ? value : "''");
 	return 2;
 }
 

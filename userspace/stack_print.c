@@ -61,6 +61,30 @@ static const char *base_name(const char *path)
 }
 
 /*
+ * The symbol that an address belongs to, or NULL. One that tells no size, as
+ * assembler code may, is taken to reach up to the next. But Haskell code begins
+ * with procedures that have no symbol, behind whatever the linker has put first:
+ * what has no call frame information in .eh_frame may be one of those.
+ */
+static const char *symbol_at(Dwfl_Module *mod, __u64 at, GElf_Off *offset)
+{
+	Dwarf_Addr bias;
+	Dwarf_CFI *cfi;
+	Dwarf_Frame *frame;
+	const char *name;
+	GElf_Sym sym;
+
+	name = dwfl_module_addrinfo(mod, at, offset, &sym, NULL, NULL, NULL);
+	if (!name || sym.st_size || !*offset)
+		return name;
+	cfi = dwfl_module_eh_cfi(mod, &bias);
+	if (!cfi || dwarf_cfi_addrframe(cfi, at - bias, &frame))
+		return NULL;
+	free(frame);
+	return name;
+}
+
+/*
  * Symbols of GHC's code stand at the start of the code, and a return address
  * into Haskell code is such a start; in C code it may lie behind the end of
  * its function.
@@ -73,7 +97,6 @@ void hsu_print_frame(struct hsu_symbols *syms, unsigned int nr, __u64 addr,
 	Dwfl_Module *mod = NULL;
 	GElf_Off offset = 0;
 	int line = 0;
-	GElf_Sym sym;
 
 	if (kind == HSU_COLLECTOR || kind == HSU_GAP) {
 		printf("#%-3u %c %s\n", nr, hsu_kind_letter[kind],
@@ -88,8 +111,7 @@ void hsu_print_frame(struct hsu_symbols *syms, unsigned int nr, __u64 addr,
 	if (mod) {
 		Dwfl_Line *l = dwfl_module_getsrc(mod, at);
 
-		name = dwfl_module_addrinfo(mod, at, &offset, &sym, NULL, NULL,
-					    NULL);
+		name = symbol_at(mod, at, &offset);
 		file = dwfl_module_info(mod, NULL, NULL, NULL, NULL, NULL, NULL,
 					NULL);
 		if (l)

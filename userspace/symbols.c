@@ -82,13 +82,15 @@ static int write_slot(struct source *s, const struct hsu_slot *slot,
 				err);
 	if (!ret && !fstat(fd, &st))
 		out->bytes = (u64)st.st_blocks * 512;
-	if (close(fd) && !ret)
+	/* What is only found out when a file is closed; it stays locked. */
+	if (!ret && close(dup(fd)))
 		ret = hsu_fail(err, "%s cannot be written: %m", tmp);
-	if (ret) {
+	if (ret)
 		unlink(tmp);
-		return -1;
-	}
-	return hsu_slot_commit(slot, tmp, err);
+	else
+		ret = hsu_slot_commit(slot, tmp, err);
+	close(fd);
+	return ret;
 }
 
 static int find_slot(struct hsu_slot *slot, const struct hsu_file *f,
@@ -114,11 +116,17 @@ static int find_slot(struct hsu_slot *slot, const struct hsu_file *f,
 	if (!ok)
 		return hsu_fail(err, "%s cannot be put into %s: its name is too long or odd",
 				f->path, user->cache);
-	if (hsu_slot_state(slot, f->fd) == HSU_SLOT_OTHER)
+	switch (hsu_slot_state(slot, f->fd)) {
+	case HSU_SLOT_UNKNOWN:
+		return hsu_fail(err, "%s/elf cannot be read by %s: %m",
+				slot->dir, user->name);
+	case HSU_SLOT_OTHER:
 		return hsu_fail(err,
 				"%s/elf is neither ours nor a copy of %s, and stays: 'perf buildid-cache --remove %s' would remove it",
 				slot->dir, f->path, f->path);
-	return 0;
+	default:
+		return 0;
+	}
 }
 
 static int write_file(struct hsu_file *f, const struct hsu_perfuser *user,

@@ -214,6 +214,17 @@ static size_t split(const char *symbol, size_t len, char *out, size_t cap,
 	return module;
 }
 
+/*
+ * A label in Cmm is what its author has written. Only the '#' of a primitive
+ * operation cannot be, so that the names of those alone are z-encoded.
+ */
+static bool cmm_name(const char *symbol, size_t len, char *out, size_t cap)
+{
+	return ((len > 2 && !strncmp(symbol + len - 2, "zh", 2)) ||
+		memmem(symbol, len, "zh_", 3)) &&
+	       hsu_zdecode(symbol, len, out, cap);
+}
+
 size_t hsu_name_of_symbol(const char *symbol, char *out, size_t cap)
 {
 	size_t len = strlen(symbol), i, n, module;
@@ -227,7 +238,10 @@ size_t hsu_name_of_symbol(const char *symbol, char *out, size_t cap)
 		if (module)
 			return module;
 	}
-	snprintf(out, cap, "%s", symbol);
+	if (len > 5 && !strcmp(symbol + len - 5, "_info"))
+		len -= 5;
+	if (!cmm_name(symbol, len, out, cap))
+		snprintf(out, cap, "%s", symbol);
 	return 0;
 }
 
@@ -284,10 +298,7 @@ void hsu_name_of_rts(const char *symbol, char *out, size_t cap)
 
 	if (len > 5 && !strcmp(symbol + len - 5, "_info"))
 		len -= 5;
-	/* Primitive operations alone are z-encoded, with their '#'. */
-	if ((strstr(symbol, "zh_") ||
-	     (len > 2 && !strncmp(symbol + len - 2, "zh", 2))) &&
-	    hsu_zdecode(symbol, len, text, sizeof(text)))
+	if (cmm_name(symbol, len, text, sizeof(text)))
 		snprintf(out, cap, HSU_RTS_NAME " %s", text);
 	else
 		snprintf(out, cap, HSU_RTS_NAME " %.*s", (int)len, symbol);

@@ -26,12 +26,13 @@ size_t hsu_zdecode(const char *text, size_t len, char *out, size_t cap);
  * hsu_name_of_symbol() - readable name of a symbol of Haskell code
  * @symbol: package_Module_name_suffix as GHC writes it, the package may be
  *	missing.
- * @out: Module.name, or @symbol as it is if that is no such symbol.
+ * @out: Module.name; if that is no such symbol, my_prim# for the my_primzh of a
+ *	primitive operation in Cmm, or else @symbol as it is.
  * @cap: room in @out.
  *
  * Only for symbols of code that GHC has made: C's may look the same.
  *
- * Return: length of the Module in @out; 0 if @symbol was copied.
+ * Return: length of the Module in @out; 0 if there is none.
  */
 size_t hsu_name_of_symbol(const char *symbol, char *out, size_t cap);
 

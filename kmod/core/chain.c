@@ -63,6 +63,7 @@ static bool open_gap(struct hsu_walk *w)
 
 bool hsu_chain_leave_out(struct hsu_walk *w)
 {
+	hsu_chain_settle(w);
 	if (!w->gapped && !open_gap(w))
 		return false;
 	w->ring_nr = 0;
@@ -78,6 +79,12 @@ void hsu_chain_cut(struct hsu_walk *w, u32 nr)
 		return;
 	w->nr = nr;
 	w->nr_recent = 0;
+	if (drop <= w->nr_held) {
+		w->nr_held -= drop;
+		return;
+	}
+	drop -= w->nr_held;
+	w->nr_held = 0;
 	if (w->gapped && nr > w->gap_at) {
 		w->ring_nr -= drop < w->ring_nr ? drop : w->ring_nr;
 		return;
@@ -121,7 +128,7 @@ static void fold(struct hsu_walk *w, u64 addr)
 	w->nr_recent = nr;
 }
 
-int hsu_chain_add(struct hsu_walk *w, u64 addr, enum hsu_kind kind)
+static int place(struct hsu_walk *w, u64 addr, enum hsu_kind kind)
 {
 	if (!w->gapped && w->n == w->cap && !open_gap(w))
 		return HSUNWIND_STOP_BUDGET;
@@ -138,6 +145,34 @@ int hsu_chain_add(struct hsu_walk *w, u64 addr, enum hsu_kind kind)
 	w->nr++;
 	if (w->flags & HSUNWIND_FOLD_RECURSION)
 		fold(w, addr);
+	return HSU_GO;
+}
+
+int hsu_chain_settle(struct hsu_walk *w)
+{
+	u32 nr = w->nr_held, i;
+	int ret = HSU_GO;
+
+	w->nr_held = 0;
+	w->nr -= nr;
+	for (i = 0; i < nr && ret == HSU_GO; i++)
+		ret = place(w, w->held[i].addr, w->held[i].kind);
+	return ret;
+}
+
+int hsu_chain_add(struct hsu_walk *w, u64 addr, enum hsu_kind kind)
+{
+	int ret = hsu_chain_settle(w);
+
+	return ret == HSU_GO ? place(w, addr, kind) : ret;
+}
+
+int hsu_chain_hold(struct hsu_walk *w, u64 addr, enum hsu_kind kind)
+{
+	if (w->nr_held == HSU_MAX_HELD)
+		return hsu_chain_add(w, addr, kind);
+	w->held[w->nr_held++] = (struct hsu_held){ addr, kind };
+	w->nr++;
 	return HSU_GO;
 }
 

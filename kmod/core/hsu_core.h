@@ -96,6 +96,7 @@ enum hsu_kind {
 #define HSU_SEEN_WAYS	4	/* of them in each */
 #define HSU_MAX_CYCLE		8	/* entries of a recursion that is folded */
 #define HSU_RECENT		(2 * HSU_MAX_CYCLE)
+#define HSU_MAX_HELD		8	/* entries that may turn out to be start-up code */
 #define HSU_ROOT_CHUNKS		32	/* of a deep stack, that are walked */
 #define HSU_MAX_STEPS		(1u << 20)	/* physical frames per walk */
 /* Reads of memory: for each of them, and for what has to be searched. */
@@ -154,6 +155,11 @@ struct hsu_walk {
 	u32 ring_size;
 	u32 ring_first;
 	u32 ring_nr;
+	u32 nr_held;		/* entries of the chain's end with no place yet */
+	struct hsu_held {
+		u64 addr;
+		u8 kind;
+	} held[HSU_MAX_HELD];
 	u64 recent[HSU_RECENT];	/* the last entries, for a recursion */
 	u32 last_recent;
 	u32 nr_recent;

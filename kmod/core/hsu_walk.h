@@ -54,6 +54,22 @@ static inline bool hsu_valid(const struct hsu_walk *w, u32 reg)
 int hsu_chain_add(struct hsu_walk *w, u64 addr, enum hsu_kind kind);
 
 /**
+ * hsu_chain_hold() - put an entry into the chain that may have to go
+ * @w: the walk.
+ * @addr: its address.
+ * @kind: its kind.
+ *
+ * It takes no place of one that stays, until another one is added, which settles
+ * that it stays too. Only so many can wait.
+ *
+ * Return: as of hsu_chain_add().
+ */
+int hsu_chain_hold(struct hsu_walk *w, u64 addr, enum hsu_kind kind);
+
+/* What has been held stays. Returns as hsu_chain_add(). */
+int hsu_chain_settle(struct hsu_walk *w);
+
+/**
  * hsu_chain_cut() - take the last entries off again
  * @w: the walk.
  * @nr: what @w->nr has been before them.

@@ -49,6 +49,19 @@ int hsu_emit_haskell(struct hsu_walk *w, u64 addr, u8 cls)
 }
 
 /*
+ * What remains below the outermost plumbing is start-up code if it belongs to
+ * the C library, save for one frame: the main() that GHC generates. Leaving it
+ * out gives the main thread, bound threads and workers one root. Two frames of
+ * their own are C code that calls Haskell (its main() and an exported
+ * function's stub), and stay.
+ */
+static bool may_be_startup(const struct hsu_walk *w)
+{
+	return w->have_tail && w->tail_own <= 1 &&
+	       !(w->flags & HSUNWIND_SHOW_RTS);
+}
+
+/*
  * The run-time system's own frames directly below a Haskell stack (schedule,
  * rts_evalIO, hs_main, workerStart, …) are plumbing and left out. Elsewhere,
  * the collector for example, they are what the thread is doing, and shown.
@@ -71,7 +84,8 @@ static int emit_c(struct hsu_walk *w, u64 addr, u8 cls)
 		if (cls != HSUNWIND_CLASS_LIBC)
 			w->tail_own++;
 	}
-	return hsu_chain_add(w, addr, HSU_C);
+	return may_be_startup(w) ? hsu_chain_hold(w, addr, HSU_C)
+				 : hsu_chain_add(w, addr, HSU_C);
 }
 
 /*
@@ -89,19 +103,6 @@ static int collector(struct hsu_walk *w, const struct hsu_map *map)
 		hsu_chain_add(w, map->bias + map->img->hdr->gc_frame,
 			      HSU_COLLECTOR);
 	return HSUNWIND_STOP_COMPLETE;
-}
-
-/*
- * What remains below the outermost plumbing is start-up code if it belongs to
- * the C library, save for one frame: the main() that GHC generates. Leaving it
- * out gives the main thread, bound threads and workers one root. Two frames of
- * their own are C code that calls Haskell (its main() and an exported
- * function's stub), and stay.
- */
-static void drop_startup(struct hsu_walk *w)
-{
-	if (w->have_tail && w->tail_own <= 1 && !(w->flags & HSUNWIND_SHOW_RTS))
-		hsu_chain_cut(w, w->tail);
 }
 
 static int step(struct hsu_walk *w, bool leaf)
@@ -161,10 +162,12 @@ enum hsunwind_stop hsu_walk(struct hsu_walk *w)
 		ret = step(w, true);
 	while (ret == HSU_GO)
 		ret = step(w, false);
-	if (ret == HSUNWIND_STOP_COMPLETE)
-		drop_startup(w);
-	else if (w->reads > w->max_reads)
+	if (ret == HSUNWIND_STOP_COMPLETE && may_be_startup(w))
+		hsu_chain_cut(w, w->tail);
+	else if (ret != HSUNWIND_STOP_COMPLETE && w->reads > w->max_reads)
 		ret = HSUNWIND_STOP_STEPS;
+	if (hsu_chain_settle(w) != HSU_GO && ret == HSUNWIND_STOP_COMPLETE)
+		ret = HSUNWIND_STOP_BUDGET;
 	if (ret == HSUNWIND_STOP_STEPS)
 		hsu_chain_leave_out(w);
 	hsu_chain_finish(w);

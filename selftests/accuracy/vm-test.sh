@@ -318,7 +318,10 @@ test_recordings()
 {
 	local demo=$fixtures/demo event other status
 
-	mkdir -p "$recordings" && "$register" --symbols-only -q "$demo" || return 1
+	mkdir -p "$recordings" || return 1
+	# what it would be without hsunwind
+	"$register" --remove "$demo" >out && record "$recordings/before.data" -- "$demo" 5 >/dev/null &&
+		"$register" -q "$demo" || return 1
 	record "$recordings/debug.data" -- "$demo" 15 >/dev/null &&
 		record "$recordings/plain.data" -- "$demo-plain" 15 >/dev/null || return 1
 	# stg_gc_noregs: where Haskell code goes when its allocation area is full

@@ -40,6 +40,7 @@ build()
 			"$here/image_main_c.c" &&
 		ghc -v0 -outputdir o-dynamic -o "$prog-dynamic" -O -dynamic \
 			"$here/image_main.hs" "$here/image_main_c.c" &&
+		ghc -v0 -outputdir o-first -o first -O "$here/first_main.hs" &&
 		gcc -O2 -o plain "$here/image_plain.c"
 }
 
@@ -170,7 +171,7 @@ test_symbols_only()
 	succeeds --symbols-only -v "$prog" && lacks '^registered' &&
 		shows "^symbols of $out/prog: $out/home/" &&
 		fails 2 '--symbols-only needs' --symbols-only --list &&
-		fails 2 '--symbols-only needs' --symbols-only --no-symbols "$prog" &&
+		fails 2 '--symbols-only and --no-symbols exclude' --symbols-only --no-symbols "$prog" &&
 		succeeds --symbols-only --remove all && shows '^removed symbols of' &&
 		HOME='' fails 1 'set HOME' --symbols-only --remove all
 	local ret=$?
@@ -447,7 +448,10 @@ test_usage()
 		fails 2 'too many arguments' --list "$prog" &&
 		fails 2 'too many arguments' --status -p 1 &&
 		fails 2 '--dry-run needs' --dry-run --list &&
-		fails 2 '--json needs' --json "$prog" || return 1
+		fails 2 '--json needs' --json "$prog" &&
+		fails 2 "not a process number: '';" -p '' &&
+		fails 2 "drop, not '';" --gc= "$prog" &&
+		fails 1 ": '' (cannot be found|is neither here)" '' || return 1
 	run --nonsense && [ "$status" -eq 2 ] && grep -q -e --help stderr || return 1
 	run -p && [ "$status" -eq 2 ] || return 1
 	succeeds --help && shows '^usage:' && succeeds --version &&
@@ -518,9 +522,28 @@ refused_copies()
 	done
 }
 
+# Code that has no symbol is not called by one that tells no size: those of C's
+# start-up code lie directly in front of it.
+test_no_wrong_name()
+{
+	local pid
+
+	[ "$(readelf -sW first | awk '$8 == "frame_dummy" { print $3 }')" = 0 ] || return 1
+	./first >/dev/null &
+	pid=$!
+	sleep 0.5
+	san/hsunwind-stack "$pid" >stdout 2>stderr
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	sed 's/^/# /' stdout
+	grep -q -E '^#0 +L 0x[0-9a-f]+ \(first\)$' stdout &&
+		grep -q -E '^#[0-9]+ +H 0x[0-9a-f]+ ' stdout &&
+		! grep frame_dummy stdout
+}
+
 tests="no_module register again dynamic symbols symbols_only
 no_place_for_symbols lookup script wrong_files unreadable
 interpreter missing_library process keep_program shown wrong_processes remove status
-reasons ioctl_errors dry_run usage full_disk man_page copies"
+reasons ioctl_errors dry_run usage full_disk man_page copies no_wrong_name"
 
 run_tests ghc

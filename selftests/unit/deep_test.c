@@ -58,14 +58,14 @@ TEST_F(core, root_of_a_deep_stack)
 		self->w->root = 10;
 		EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
 		EXPECT_TRUE(self->w->gapped);
-		/* what is below the stop frame took three of the ten */
-		ASSERT_EQ(17, self->w->n);
+		/* what is below the stop frame takes none of the ten */
+		ASSERT_EQ(20, self->w->n);
 		for (i = 1; i < 9; i++)
 			EXPECT_EQ(RET_1, self->world->out[i]);
 		EXPECT_EQ(CODE(GAP_FRAME), self->world->out[9]);
-		for (i = 10; i < 16; i++)
+		for (i = 10; i < 19; i++)
 			EXPECT_EQ(OWN, self->world->out[i]);
-		EXPECT_EQ(RET_2, self->world->out[16]);
+		EXPECT_EQ(RET_2, self->world->out[19]);
 		/* one chunk is walked, then those that 160 words are in */
 		EXPECT_GE(1 + WORDS + nr + 5 * WORDS + 5, self->w->steps);
 	}
@@ -88,8 +88,26 @@ TEST_F(core, chunks_may_be_few)
 	self->w->cap = 40;
 	self->w->root = 20;
 	EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
-	EXPECT_EQ(37, self->w->n);
+	EXPECT_EQ(40, self->w->n);
 	EXPECT_EQ(OWN, self->world->out[20]);
+}
+
+/* However few entries there are, the root is one of them. */
+TEST_F(core, root_of_a_short_chain)
+{
+	__u32 cap, i;
+
+	for (cap = 4; cap < 20; cap++) {
+		START_IN_HASKELL();
+		put_stack(self->world, 10);
+		self->w->cap = cap;
+		EXPECT_EQ(HSUNWIND_STOP_COMPLETE, world_walk(self->world));
+		ASSERT_EQ(cap, self->w->n);
+		EXPECT_EQ(RET_2, self->world->out[cap - 1]);
+		for (i = cap - cap / 2; i < cap - 1; i++)
+			EXPECT_EQ(OWN, self->world->out[i]);
+		EXPECT_EQ(CODE(GAP_FRAME), self->world->out[cap - cap / 2 - 1]);
+	}
 }
 
 TEST_F(core, deep_stack_that_breaks_off)
