@@ -21,15 +21,24 @@ struct hsu_params hsu_params = {
 	.max_images = 4096,
 	.max_bytes = 1UL << 30,
 	.max_processes = 65536,
+	.max_user_images = 256,
+	.max_user_bytes = 128UL << 20,
+	.max_user_processes = 4096,
 	.max_steps = 16384,
 };
 
-module_param_named(max_images, hsu_params.max_images, uint, 0444);
+module_param_named(max_images, hsu_params.max_images, uint, 0644);
 MODULE_PARM_DESC(max_images, "images that may be registered (4096)");
-module_param_named(max_bytes, hsu_params.max_bytes, ulong, 0444);
+module_param_named(max_bytes, hsu_params.max_bytes, ulong, 0644);
 MODULE_PARM_DESC(max_bytes, "bytes of memory that images may take (1 GiB)");
-module_param_named(max_processes, hsu_params.max_processes, uint, 0444);
+module_param_named(max_processes, hsu_params.max_processes, uint, 0644);
 MODULE_PARM_DESC(max_processes, "processes that may be known at a time (65536)");
+module_param_named(max_user_images, hsu_params.max_user_images, uint, 0644);
+MODULE_PARM_DESC(max_user_images, "images that one user may register (256)");
+module_param_named(max_user_bytes, hsu_params.max_user_bytes, ulong, 0644);
+MODULE_PARM_DESC(max_user_bytes, "bytes of memory that they may take (128 MiB)");
+module_param_named(max_user_processes, hsu_params.max_user_processes, uint, 0644);
+MODULE_PARM_DESC(max_user_processes, "processes of one user that may be known at a time (4096)");
 module_param_named(max_steps, hsu_params.max_steps, uint, 0644);
 MODULE_PARM_DESC(max_steps, "physical frames that one sample may visit (16384)");
 module_param_named(show_internal, hsu_params.show_internal, bool, 0644);
