@@ -6,6 +6,8 @@
  * the kernel last is detached first, so that no sample, probe or ioctl finds
  * anything that is not there yet or not there any more.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/init.h>
 #include <linux/module.h>
 
@@ -46,10 +48,19 @@ MODULE_PARM_DESC(show_internal, "show frames of the run-time system's own Haskel
 module_param_named(show_rts, hsu_params.show_rts, bool, 0644);
 MODULE_PARM_DESC(show_rts, "show C frames of the run-time system below a Haskell stack (N)");
 
+/* For the kernel's command line: hsunwind.off=1 */
+static bool hsu_off;
+module_param_named(off, hsu_off, bool, 0444);
+MODULE_PARM_DESC(off, "do not load (N)");
+
 static int __init hsu_init(void)
 {
 	int err;
 
+	if (hsu_off) {
+		pr_info("not loaded, as the parameter off says\n");
+		return -ENODEV;
+	}
 	err = hsu_requests_init();
 	if (err)
 		return err;
