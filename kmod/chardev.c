@@ -69,16 +69,20 @@ static int hsu_ioctl_image_add(union hsu_arg *u)
 	int err;
 
 	if (arg->reserved ||
-	    arg->flags & ~(HSUNWIND_ADD_PROGRAM | HSUNWIND_ADD_VDSO |
-			   HSUNWIND_SHOW_MASK))
+	    arg->flags & ~(HSUNWIND_ADD_MASK | HSUNWIND_SHOW_MASK))
 		return -EINVAL;
 	if (arg->flags & HSUNWIND_GC_SHOW && arg->flags & HSUNWIND_GC_DROP)
 		return -EINVAL;
 	if (arg->flags & HSUNWIND_ADD_VDSO) {
-		if (arg->fd != -1 || arg->flags != HSUNWIND_ADD_VDSO)
+		const u32 known = HSUNWIND_ADD_VDSO | HSUNWIND_ADD_OWN;
+
+		if (arg->fd != -1 || arg->flags & ~known)
 			return -EINVAL;
-		return hsu_image_add_file(arg, NULL);
 	}
+	if (!(arg->flags & HSUNWIND_ADD_OWN) && !perfmon_capable())
+		return -EPERM;
+	if (arg->flags & HSUNWIND_ADD_VDSO)
+		return hsu_image_add_file(arg, NULL);
 
 	file = fget(arg->fd);
 	if (!file)
@@ -100,8 +104,6 @@ static int hsu_ioctl_image_next(union hsu_arg *u)
 	char *path = NULL;
 	int err;
 
-	if (arg->reserved)
-		return -EINVAL;
 	err = hsu_registry_image_next(arg, &path);
 	if (err)
 		return err;
@@ -125,8 +127,7 @@ static int hsu_ioctl_image_remove(union hsu_arg *u)
 		return hsu_registry_image_remove(arg->id);
 	if (arg->id)
 		return -EINVAL;
-	hsu_registry_remove_all();
-	return 0;
+	return hsu_registry_remove_all();
 }
 
 static int hsu_ioctl_process_add(union hsu_arg *u)
@@ -165,6 +166,9 @@ static int hsu_ioctl_stats(union hsu_arg *u)
 
 	if (arg->flags)
 		return -EINVAL;
+	/* They tell what the processes of others do. */
+	if (!hsu_privileged())
+		return -EPERM;
 	hsu_stats_sum(&sum);
 	if (copy_to_user(u64_to_user_ptr(arg->stops), sum.stops,
 			 nr_stops * sizeof(*sum.stops)) ||
@@ -202,7 +206,7 @@ static const struct hsu_ioctl hsu_ioctls[] = {
 	HSU_IOCTL(HSUNWIND_IOC_IMAGE_ADD, hsu_ioctl_image_add,
 		  struct hsunwind_image_add, out_id),
 	HSU_IOCTL(HSUNWIND_IOC_IMAGE_NEXT, hsu_ioctl_image_next,
-		  struct hsunwind_image_info, reserved),
+		  struct hsunwind_image_info, uid),
 	HSU_IOCTL(HSUNWIND_IOC_IMAGE_REMOVE, hsu_ioctl_image_remove,
 		  struct hsunwind_image_remove, id),
 	HSU_IOCTL(HSUNWIND_IOC_PROCESS_ADD, hsu_ioctl_process_add,
@@ -262,15 +266,13 @@ static long hsu_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
 
 static int hsu_open(struct inode *inode, struct file *file)
 {
-	if (!perfmon_capable())
-		return -EPERM;
-	hsu_registry_open();
-	return 0;
+	file->private_data = hsu_registry_open();
+	return file->private_data ? 0 : -ENOMEM;
 }
 
 static int hsu_release(struct inode *inode, struct file *file)
 {
-	hsu_registry_release();
+	hsu_registry_release(file->private_data);
 	return 0;
 }
 
@@ -286,7 +288,7 @@ static const struct file_operations hsu_fops = {
 static struct miscdevice hsu_miscdev = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = KBUILD_MODNAME,
-	/* open() asks for a capability, which need not come with root */
+	/* Each ioctl looks at who calls it, which need not be who has opened it. */
 	.mode = 0666,
 	.fops = &hsu_fops,
 };

@@ -13,6 +13,7 @@
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
+#include <linux/sched/coredump.h>
 
 #ifndef CONFIG_X86_64
 #error "hsunwind knows x86-64 only"
@@ -105,6 +106,17 @@ static inline unsigned long hsu_mm_vdso(struct mm_struct *mm,
 
 	*size = image ? image->size : 0;
 	return image ? (unsigned long)READ_ONCE(mm->context.vdso) : 0;
+}
+
+/**
+ * hsu_mm_dumpable() - may its owner look into an address space?
+ * @mm: the address space.
+ *
+ * Context: any, NMI included.
+ */
+static inline bool hsu_mm_dumpable(const struct mm_struct *mm)
+{
+	return __get_dumpable(READ_ONCE(mm->flags)) == SUID_DUMP_USER;
 }
 
 /* Inodes. */

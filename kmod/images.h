@@ -15,6 +15,7 @@
 #include <linux/refcount.h>
 
 #include "hsu_core.h"
+#include "users.h"
 
 extern struct mutex hsu_registry_lock;
 
@@ -45,11 +46,13 @@ struct hsu_entry;
 /**
  * struct hsu_key - one way in which a registered file is found
  * @node: in the hash table.
+ * @hash: what it is found by there.
  * @id: identity to be matched.
  * @entry: image of the file.
  */
 struct hsu_key {
 	struct hlist_node node;
+	u64 hash;
 	struct hsu_file_id id;
 	struct hsu_entry *entry;
 };
@@ -58,6 +61,9 @@ struct hsu_key {
  * struct hsu_entry - a registered image
  * @img: the image, as the core wants it. First, so that it is the same address.
  * @flags: %HSUNWIND_ADD_* and %HSUNWIND_SHOW_MASK.
+ * @cred: who has registered it for his own processes; NULL: for everyone's.
+ * @account: of the one who pays for it.
+ * @gone: it is being removed.
  * @nr_keys: number of @keys in use.
  * @keys: identities of its file: as opened, and beneath an overlayfs.
  * @id: number of the image.
@@ -75,6 +81,9 @@ struct hsu_key {
 struct hsu_entry {
 	struct hsu_image img;
 	u32 flags;
+	const struct cred *cred;
+	struct hsu_account *account;
+	bool gone;
 	unsigned int nr_keys;
 	struct hsu_key keys[2];
 	u64 id;
@@ -111,7 +120,7 @@ static inline struct hsu_entry *hsu_entry_of(const struct hsu_image *img)
  *
  * Context: process context, may sleep.
  * Return: the image, not registered yet, or an ERR_PTR: -EINVAL for an image
- * that is not valid, -ENOMEM.
+ * that is not valid, -ETXTBSY for a file that is open for writing, -ENOMEM.
  */
 struct hsu_entry *hsu_entry_create(struct file *file, u32 flags, void *data,
 				   size_t bytes);
@@ -133,19 +142,31 @@ void hsu_entry_put(struct hsu_entry *entry);
  * @entry: from hsu_entry_create(); taken over on success.
  * @old: image that will be removed after this call, or NULL. Until then
  *	look-ups already find @entry.
+ * @account: of the one who pays for it; &hsu_everyone if it is for everyone.
  *
  * Context: the caller holds hsu_registry_lock.
- * Return: 0, or -ENOSPC if there are too many images or too large ones.
+ * Return: 0, -ENOSPC if there are too many images or too large ones, -EDQUOT if
+ * the user has too many or too large ones.
  */
-int hsu_images_insert(struct hsu_entry *entry, const struct hsu_entry *old);
+int hsu_images_insert(struct hsu_entry *entry, const struct hsu_entry *old,
+		      struct hsu_account *account);
 
 /**
- * hsu_images_remove() - unregister an image
- * @entry: a registered image. No table may have it any more.
+ * hsu_images_mark_gone() - mark images to be removed
+ * @account: whose; NULL: all.
  *
  * Context: the caller holds hsu_registry_lock.
  */
-void hsu_images_remove(struct hsu_entry *entry);
+void hsu_images_mark_gone(const struct hsu_account *account);
+
+/**
+ * hsu_images_remove_gone() - unregister the images that are marked
+ *
+ * No table may have any of them any more.
+ *
+ * Context: the caller holds hsu_registry_lock.
+ */
+void hsu_images_remove_gone(void);
 
 /**
  * hsu_images_same() - the registered image of the same file
@@ -157,30 +178,44 @@ void hsu_images_remove(struct hsu_entry *entry);
 struct hsu_entry *hsu_images_same(const struct hsu_entry *entry);
 
 /**
- * hsu_images_next() - walk over all images
+ * hsu_images_next() - walk over images
  * @id: lowest number to be returned.
+ * @cred: only images that this user has registered for himself; NULL: all.
  *
  * Context: the caller holds hsu_registry_lock.
  * Return: the image with the lowest number >= @id, or NULL.
  */
-struct hsu_entry *hsu_images_next(u64 id);
+struct hsu_entry *hsu_images_next(u64 id, const struct cred *cred);
 
 /**
  * hsu_images_vdso() - the image of the vdso
+ * @whose: the process that maps it.
  *
  * Context: the caller holds hsu_registry_lock.
  * Return: the image, or NULL.
  */
-struct hsu_entry *hsu_images_vdso(void);
+struct hsu_entry *hsu_images_vdso(const struct hsu_subject *whose);
 
 /**
  * hsu_images_find() - the registered image of a file
  * @inode: inode of the file.
+ * @whose: the process that uses the file. What its user has registered for
+ *	himself comes before what is registered for everyone.
  *
  * Context: any, NMI included; in an RCU read-side critical section, until the
  * end of which the image stays.
  * Return: the image, or NULL.
  */
-struct hsu_entry *hsu_images_find(const struct inode *inode);
+struct hsu_entry *hsu_images_find(const struct inode *inode,
+				  const struct hsu_subject *whose);
+
+/**
+ * hsu_images_program() - the program that a process has executed
+ * @whose: the process; not on its way out.
+ *
+ * Context: as hsu_images_find().
+ * Return: its image if it is a registered program, or NULL.
+ */
+struct hsu_entry *hsu_images_program(const struct hsu_subject *whose);
 
 #endif /* HSU_IMAGES_H */

@@ -33,15 +33,20 @@ static bool hsu_main_map(struct hsu_map *map, const struct hsu_image *img,
 
 bool hsu_lookup(struct hsu_view *view)
 {
-	const struct mm_struct *mm = current->mm;
+	const struct hsu_subject who = hsu_subject_current();
 	const struct hsu_table *table = NULL;
 	struct hsu_entry *entry;
 
-	view->proc = hsu_processes_find(mm);
+	view->proc = hsu_processes_find(who.mm);
 	if (view->proc) {
 		table = rcu_dereference(view->proc->table);
 		if (!table)
 			return false;
+		/* It is not what it was when somebody registered it for himself. */
+		if (table->cred && !hsu_may_trace(table->cred, &who)) {
+			hsu_lookup_missed(view);
+			return false;
+		}
 	}
 	if (table && table->nr_maps) {
 		view->maps = table->maps;
@@ -51,7 +56,7 @@ bool hsu_lookup(struct hsu_view *view)
 		return true;
 	}
 
-	entry = hsu_program_of(mm);
+	entry = hsu_images_program(&who);
 	if (!entry)
 		return false;
 	/* Between vfork and exec the mm is the parent's, not this process's. */
@@ -63,7 +68,7 @@ bool hsu_lookup(struct hsu_view *view)
 	view->nr_maps = 1;
 	view->show = entry->flags & HSUNWIND_SHOW_MASK;
 	view->provisional = true;
-	return hsu_main_map(&view->main, &entry->img, mm);
+	return hsu_main_map(&view->main, &entry->img, who.mm);
 }
 
 void hsu_lookup_missed(const struct hsu_view *view)

@@ -52,13 +52,14 @@ static void hsu_refresh(struct task_struct *task, u32 why)
 static void hsu_on_exec(void *data, struct task_struct *task, pid_t old_pid,
 			struct linux_binprm *bprm)
 {
+	const struct hsu_subject who = hsu_subject_current();
 	const struct hsu_entry *entry;
 	bool wanted;
 
 	if (hsu_lookup_idle())
 		return;
 	rcu_read_lock();
-	entry = hsu_images_find(file_inode(bprm->file));
+	entry = hsu_images_find(file_inode(bprm->file), &who);
 	wanted = entry && (entry->flags & HSUNWIND_ADD_PROGRAM);
 	rcu_read_unlock();
 	if (wanted)
@@ -72,7 +73,7 @@ static void hsu_on_fork(void *data, struct task_struct *parent,
 			struct task_struct *child)
 {
 	const struct hsu_process *proc;
-	u32 why = 0;
+	u32 flags, why = 0;
 
 	if (!READ_ONCE(hsu_nr_processes))
 		return;
@@ -80,8 +81,11 @@ static void hsu_on_fork(void *data, struct task_struct *parent,
 		return;
 	rcu_read_lock();
 	proc = hsu_processes_find(parent->mm);
-	if (proc && READ_ONCE(proc->flags) & HSU_PROC_EXPLICIT)
-		why = HSU_WHY_EXPLICIT;
+	flags = proc ? READ_ONCE(proc->flags) : 0;
+	if (flags & HSU_PROC_EXPLICIT)
+		why |= HSU_WHY_EXPLICIT;
+	if (flags & HSU_PROC_OWN)
+		why |= HSU_WHY_OWN;
 	rcu_read_unlock();
 	if (proc)
 		hsu_refresh(child, why);
@@ -97,6 +101,7 @@ static void hsu_on_mmap(unsigned long ip, unsigned long parent_ip,
 			struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	const struct vm_area_struct *vma = (void *)hsu_ftrace_arg(fregs, 0);
+	const struct hsu_subject who = hsu_subject_current();
 	const struct hsu_entry *entry;
 	int err = -EAGAIN;
 	bool wanted;
@@ -107,7 +112,7 @@ static void hsu_on_mmap(unsigned long ip, unsigned long parent_ip,
 	rcu_read_lock();
 	wanted = hsu_processes_find(vma->vm_mm);
 	if (!wanted) {
-		entry = hsu_images_find(file_inode(vma->vm_file));
+		entry = hsu_images_find(file_inode(vma->vm_file), &who);
 		wanted = entry && (entry->flags & HSUNWIND_ADD_PROGRAM);
 	}
 	rcu_read_unlock();

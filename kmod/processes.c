@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The known processes and their tables of mappings.
+ * The known processes.
  *
  * A process is its mm. The mm is pinned by mm_count, which keeps the structure
  * but not the memory of the process, so its address cannot be reused for
  * another program while the entry exists. exec gets a new mm and starts over.
  * Entries of ended processes (mm_users is 0) are found by hsu_processes_reap().
- *
- * Everything here may take time in proportion to the mappings of a process, so
- * it is never done for a sample. The mmap lock of a process is only tried: its
- * owner could hold it for as long as he likes, and must not stop us from
- * serving the others.
- *
- * A mapping that goes away (dlclose) stays in the table until the next scan.
- * Another executable file in its place leads to one; anonymous memory in its
- * place does not, and a walk through it may then take a wrong turn, which costs
- * frames of that process and nothing else.
  */
 #include <linux/hashtable.h>
 #include <linux/jiffies.h>
@@ -36,13 +26,9 @@
 #define SCAN_PAUSE		20	/* times the duration of the last scan */
 
 unsigned int hsu_nr_processes;
-unsigned int hsu_nr_explicit;
 
 static DEFINE_HASHTABLE(hsu_mms, HASH_BITS_PROCESSES);
 static LIST_HEAD(hsu_processes);
-
-/* What the last scan found; hsu_registry_lock guards it. */
-static struct hsu_map hsu_scanned[HSU_MAX_MAPS];
 
 static struct hsu_table *hsu_table_of(const struct hsu_process *proc)
 {
@@ -50,109 +36,59 @@ static struct hsu_table *hsu_table_of(const struct hsu_process *proc)
 					 lockdep_is_held(&hsu_registry_lock));
 }
 
-static struct hsu_table *hsu_table_create(const struct hsu_map *maps, u32 nr,
-					  gfp_t gfp)
+/* @how: 0, or HSU_PROC_EXPLICIT with or without HSU_PROC_OWN. */
+static void hsu_process_set_explicit(struct hsu_process *proc, u32 how)
 {
-	struct hsu_table *table;
-	u32 i;
+	const u32 mask = HSU_PROC_EXPLICIT | HSU_PROC_OWN;
+	struct hsu_account *sponsor = hsu_process_sponsor(proc);
 
-	/* kvmalloc() may sleep whatever it is told. */
-	table = gfpflags_allow_blocking(gfp) ?
-		kvmalloc(struct_size(table, maps, nr), gfp) :
-		kmalloc(struct_size(table, maps, nr), gfp);
-	if (!table)
-		return NULL;
-	table->show = 0;
-	table->nr_maps = nr;
-	for (i = 0; i < nr; i++) {
-		struct hsu_entry *entry = hsu_entry_of(maps[i].img);
-
-		table->maps[i] = maps[i];
-		table->show |= entry->flags & HSUNWIND_SHOW_MASK;
-		hsu_entry_get(entry);
-	}
-	return table;
+	if (proc->flags & HSU_PROC_EXPLICIT && !--sponsor->nr_explicit)
+		sponsor->orphans_wait = true;
+	WRITE_ONCE(proc->flags, (proc->flags & ~mask) | how);
+	if (proc->flags & HSU_PROC_EXPLICIT)
+		hsu_process_sponsor(proc)->nr_explicit++;
 }
 
-/* Adds @n to the number of processes of each image in the table, once. */
-static void hsu_table_account(const struct hsu_table *table, int n)
-{
-	static u32 round;
-	u32 i;
-
-	round++;
-	for (i = 0; i < table->nr_maps; i++) {
-		struct hsu_entry *entry = hsu_entry_of(table->maps[i].img);
-
-		if (entry->seen == round)
-			continue;
-		entry->seen = round;
-		entry->nr_procs += n;
-	}
-}
-
-/*
- * Samples may be using the old table. It is freed after a grace period, and so
- * are images of which it had the last reference.
- */
-static void hsu_table_publish(struct hsu_process *proc, struct hsu_table *table)
-{
-	struct hsu_table *old = hsu_table_of(proc);
-	u32 i;
-
-	if (table)
-		hsu_table_account(table, 1);
-	rcu_assign_pointer(proc->table, table);
-	if (!old)
-		return;
-	hsu_table_account(old, -1);
-	for (i = 0; i < old->nr_maps; i++)
-		hsu_entry_put(hsu_entry_of(old->maps[i].img));
-	kvfree_rcu(old, rcu);
-}
-
-static void hsu_process_set_explicit(struct hsu_process *proc, bool on)
-{
-	bool was = proc->flags & HSU_PROC_EXPLICIT;
-
-	if (was == on)
-		return;
-	WRITE_ONCE(proc->flags, proc->flags ^ HSU_PROC_EXPLICIT);
-	hsu_nr_explicit += on ? 1 : -1;
-}
-
-static struct hsu_process *hsu_process_create(struct mm_struct *mm,
-					      struct pid *pid, gfp_t gfp)
+static int hsu_process_create(struct hsu_process **res,
+			      const struct hsu_subject *who, struct pid *pid,
+			      gfp_t gfp)
 {
 	struct hsu_process *proc;
 
+	if (hsu_nr_processes >= READ_ONCE(hsu_params.max_processes))
+		return -ENOSPC;
 	proc = kzalloc(sizeof(*proc), gfp);
 	if (!proc)
-		return NULL;
-	mmgrab(mm);
-	proc->mm = mm;
+		return -ENOMEM;
+	proc->account = hsu_account_get(who->cred, gfp);
+	if (!proc->account) {
+		kfree(proc);
+		return -ENOMEM;
+	}
+	mmgrab(who->mm);
+	proc->mm = who->mm;
 	proc->pid = get_pid(pid);
 	proc->interval = MISS_INTERVAL;
 	proc->next_scan = jiffies;
 	proc->next_miss = jiffies;
-	return proc;
-}
-
-static void hsu_process_insert(struct hsu_process *proc)
-{
 	hash_add_rcu(hsu_mms, &proc->node, (unsigned long)proc->mm);
 	list_add_tail(&proc->list, &hsu_processes);
+	proc->account->nr_processes++;
 	WRITE_ONCE(hsu_nr_processes, hsu_nr_processes + 1);
+	*res = proc;
+	return 0;
 }
 
 /* Samples compare the address of the mm only, so it can go at once. */
 static void hsu_process_delete(struct hsu_process *proc)
 {
-	hsu_process_set_explicit(proc, false);
+	hsu_process_set_explicit(proc, 0);
 	hash_del_rcu(&proc->node);
 	list_del(&proc->list);
 	WRITE_ONCE(hsu_nr_processes, hsu_nr_processes - 1);
-	hsu_table_publish(proc, NULL);
+	hsu_table_publish(&proc->table, NULL);
+	proc->account->nr_processes--;
+	hsu_account_put(proc->account);
 	put_pid(proc->pid);
 	mmdrop(proc->mm);
 	kfree_rcu(proc, rcu);
@@ -169,125 +105,38 @@ struct hsu_process *hsu_processes_find(const struct mm_struct *mm)
 	return NULL;
 }
 
-struct hsu_entry *hsu_program_of(const struct mm_struct *mm)
-{
-	const struct file *exe = rcu_dereference(mm->exe_file);
-	struct hsu_entry *entry = exe ? hsu_images_find(file_inode(exe)) : NULL;
-
-	return entry && (entry->flags & HSUNWIND_ADD_PROGRAM) ? entry : NULL;
-}
-
-static struct hsu_entry *hsu_entry_of_vma(const struct vm_area_struct *vma,
-					  unsigned long vdso)
-{
-	const struct file *file = vma->vm_file;
-	const struct inode *inode;
-	struct hsu_entry *entry;
-
-	if (!file)
-		return vma->vm_start == vdso ? hsu_images_vdso() : NULL;
-
-	rcu_read_lock();
-	entry = hsu_images_find(file_inode(file));
-	/* Copied up on an overlayfs since: then only the overlay's own inode. */
-	inode = d_inode(file->f_path.dentry);
-	if (!entry && inode && inode != file_inode(file))
-		entry = hsu_images_find(inode);
-	rcu_read_unlock();
-	/* hsu_registry_lock keeps it. */
-	return entry;
-}
-
-/* Fills hsu_scanned[] and returns the number of mappings, or -EAGAIN. */
-static int hsu_scan(struct mm_struct *mm, gfp_t gfp)
-{
-	HSU_VMA_ITERATOR(vmi, mm);
-	unsigned long vdso, vdso_size;
-	struct vm_area_struct *vma;
-	u32 nr = 0;
-
-	vdso = hsu_mm_vdso(mm, &vdso_size);
-	if (!mmap_read_trylock(mm))
-		return -EAGAIN;
-	hsu_for_each_vma(vmi, vma) {
-		struct hsu_map *map = &hsu_scanned[nr];
-		struct hsu_entry *entry;
-
-		if (gfpflags_allow_blocking(gfp))
-			cond_resched();
-		if (!(vma->vm_flags & VM_EXEC))
-			continue;
-		entry = hsu_entry_of_vma(vma, vdso);
-		if (!entry)
-			continue;
-		map->start = vma->vm_start;
-		map->end = vma->vm_end;
-		map->img = &entry->img;
-		if (!hsu_image_bias(&entry->img, map->start,
-				    (u64)vma->vm_pgoff << PAGE_SHIFT,
-				    &map->bias))
-			continue;
-		if (nr && map[-1].end == map->start &&
-		    map[-1].img == map->img && map[-1].bias == map->bias)
-			map[-1].end = map->end;
-		else if (++nr == HSU_MAX_MAPS)
-			break;
-	}
-	mmap_read_unlock(mm);
-	return nr;
-}
-
 /*
- * The program that makes a process one of ours, looked for among its mappings,
- * too: it may have been executed through an overlay that was not there when the
- * file beneath was registered. -EAGAIN: exec has not got that far.
+ * Is what made it known still good for it? Not if somebody has registered it for
+ * himself and it has become someone else, as by unshare().
  */
-static int hsu_scanned_program(const struct mm_struct *mm, u32 nr, u64 *id)
+static bool hsu_process_is_covered(const struct hsu_process *proc,
+				   const struct hsu_subject *who)
 {
-	unsigned long code = READ_ONCE(mm->start_code);
-	const struct hsu_entry *entry;
-	bool mapped = false;
-	u32 i;
+	const struct hsu_table *table = hsu_table_of(proc);
 
-	rcu_read_lock();
-	entry = hsu_program_of(mm);
-	*id = entry ? entry->id : 0;
-	rcu_read_unlock();
-	if (*id)
+	return !table || !table->cred || hsu_may_trace(table->cred, who);
+}
+
+static u32 hsu_explicit_of(u32 why)
+{
+	if (!(why & HSU_WHY_EXPLICIT))
 		return 0;
-
-	for (i = 0; i < nr; i++) {
-		const struct hsu_map *map = &hsu_scanned[i];
-
-		entry = hsu_entry_of(map->img);
-		if (!(entry->flags & HSUNWIND_ADD_PROGRAM))
-			continue;
-		mapped = true;
-		if (code >= map->start && code < map->end) {
-			*id = entry->id;
-			return 0;
-		}
-	}
-	return mapped && !code ? -EAGAIN : -ENOENT;
+	return HSU_PROC_EXPLICIT | (why & HSU_WHY_OWN ? HSU_PROC_OWN : 0);
 }
 
-static bool hsu_table_equals_scan(const struct hsu_table *table, u32 nr)
-{
-	return table && table->nr_maps == nr &&
-	       !memcmp(table->maps, hsu_scanned, nr * sizeof(*hsu_scanned));
-}
-
-static int hsu_process_update(struct hsu_process *proc, u32 nr, u32 why,
+static int hsu_process_update(struct hsu_process *proc,
+			      const struct hsu_subject *who, u32 nr, u32 why,
 			      ktime_t start, gfp_t gfp)
 {
+	const bool own = proc->flags & HSU_PROC_OWN;
 	unsigned long interval = MISS_INTERVAL;
 	struct hsu_table *table;
 
-	if (!hsu_table_equals_scan(hsu_table_of(proc), nr)) {
-		table = hsu_table_create(hsu_scanned, nr, gfp);
+	if (!hsu_table_matches(hsu_table_of(proc), nr, own)) {
+		table = hsu_table_create(nr, who->cred, own, gfp);
 		if (!table)
 			return -ENOMEM;
-		hsu_table_publish(proc, table);
+		hsu_table_publish(&proc->table, table);
 		hsu_count(HSUNWIND_COUNT_TABLES, 1);
 	} else if (why & HSU_WHY_MISS) {
 		/* The unknown address is nothing that will become known. */
@@ -303,39 +152,74 @@ static int hsu_process_update(struct hsu_process *proc, u32 nr, u32 why,
 	return 0;
 }
 
-static int hsu_processes_add(struct mm_struct *mm, struct pid *pid, u32 nr,
-			     u32 why, u64 program, ktime_t start, gfp_t gfp)
+static int hsu_processes_add(const struct hsu_subject *who, struct pid *pid,
+			     u32 nr, u32 why, struct hsu_entry *program,
+			     ktime_t start, gfp_t gfp)
 {
 	struct hsu_process *proc;
 	int err;
 
-	if (hsu_nr_processes >= hsu_params.max_processes)
-		return -ENOSPC;
-	proc = hsu_process_create(mm, pid, gfp);
-	if (!proc)
-		return -ENOMEM;
+	err = hsu_process_create(&proc, who, pid, gfp);
+	if (err)
+		return err;
 	proc->program = program;
-	hsu_process_set_explicit(proc, why & HSU_WHY_EXPLICIT);
-	hsu_process_insert(proc);
-	err = hsu_process_update(proc, nr, why, start, gfp);
+	hsu_process_set_explicit(proc, hsu_explicit_of(why));
+	err = hsu_process_update(proc, who, nr, why, start, gfp);
 	if (err)
 		hsu_process_delete(proc);
 	return err;
 }
 
+/* Root's word holds more than that of the process's user. */
+static void hsu_process_added_again(struct hsu_process *proc, u32 why)
+{
+	WRITE_ONCE(proc->flags, proc->flags & ~HSU_PROC_IGNORED);
+	if (!(why & HSU_WHY_OWN) || !(proc->flags & HSU_PROC_EXPLICIT))
+		hsu_process_set_explicit(proc, hsu_explicit_of(why));
+}
+
+static int hsu_processes_look(struct hsu_process *proc,
+			      const struct hsu_subject *who, struct pid *pid,
+			      u32 why, gfp_t gfp)
+{
+	bool explicit = why & HSU_WHY_EXPLICIT;
+	ktime_t start = ktime_get();
+	struct hsu_entry *program;
+	int nr, err;
+
+	if (why & HSU_WHY_OWN && !hsu_may_trace(who->cred, who))
+		return -EPERM;
+	/* Before anything that takes time. */
+	if (!proc && hsu_account_full(who->cred))
+		return -EDQUOT;
+	nr = hsu_table_scan(who, gfp);
+	if (nr < 0)
+		return nr;
+	err = hsu_table_program(who, nr, &program);
+	if (explicit)
+		err = nr ? 0 : -ENOENT;
+	if (!proc)
+		return err ?: hsu_processes_add(who, pid, nr, why, program,
+						start, gfp);
+	if (explicit && err)
+		return err;
+	if (explicit)
+		hsu_process_added_again(proc, why);
+	proc->program = program ?: proc->program;
+	return hsu_process_update(proc, who, nr, why, start, gfp);
+}
+
 int hsu_processes_refresh(struct mm_struct *mm, struct pid *pid, u32 why,
 			  gfp_t gfp)
 {
-	bool explicit = why & HSU_WHY_EXPLICIT;
+	struct hsu_subject who = { .mm = mm };
 	struct hsu_process *proc;
-	u64 program;
-	ktime_t start;
-	int nr, err;
+	int err = -ESRCH;
 
 	lockdep_assert_held(&hsu_registry_lock);
 
 	proc = hsu_processes_find(mm);
-	if (proc && !explicit) {
+	if (proc && !(why & HSU_WHY_EXPLICIT)) {
 		if (proc->flags & HSU_PROC_IGNORED)
 			return 0;
 		if (time_before(jiffies, proc->next_scan))
@@ -343,89 +227,40 @@ int hsu_processes_refresh(struct mm_struct *mm, struct pid *pid, u32 why,
 	}
 	if (!mmget_not_zero(mm))
 		return -ESRCH;
-
-	start = ktime_get();
-	nr = hsu_scan(mm, gfp);
-	if (nr < 0) {
-		err = nr;
-		goto out;
+	who.cred = hsu_cred_get(pid, mm);
+	if (who.cred) {
+		if (proc && proc->flags & HSU_PROC_OWN &&
+		    !hsu_process_is_covered(proc, &who)) {
+			hsu_process_delete(proc);
+			proc = NULL;
+		}
+		err = hsu_processes_look(proc, &who, pid, why, gfp);
 	}
-	err = hsu_scanned_program(mm, nr, &program);
-	if (!proc) {
-		if (explicit)
-			err = nr ? 0 : -ENOENT;
-		if (!err)
-			err = hsu_processes_add(mm, pid, nr, why, program,
-						start, gfp);
-		goto out;
-	}
-
-	if (explicit && !nr) {
-		err = -ENOENT;
-		goto out;
-	}
-	if (explicit) {
-		WRITE_ONCE(proc->flags, proc->flags & ~HSU_PROC_IGNORED);
-		hsu_process_set_explicit(proc, true);
-	}
-	if (program)
-		proc->program = program;
-	err = hsu_process_update(proc, nr, why, start, gfp);
-out:
+	put_cred(who.cred);
 	/* It may be the last reference, and the rest is not for us to do. */
 	mmput_async(mm);
 	return err;
 }
 
-/* Copies the mappings that leave room for @map, and @map in its place. */
-static u32 hsu_table_with(const struct hsu_table *table,
-			  const struct hsu_map *map)
-{
-	bool done = false;
-	u32 nr = 0;
-	u32 i;
-
-	for (i = 0; i < table->nr_maps; i++) {
-		const struct hsu_map *old = &table->maps[i];
-
-		if (old->start < map->end && old->end > map->start)
-			continue;
-		if (!done && old->start > map->start) {
-			hsu_scanned[nr++] = *map;
-			done = true;
-		}
-		hsu_scanned[nr++] = *old;
-	}
-	if (!done)
-		hsu_scanned[nr++] = *map;
-	return nr;
-}
-
 int hsu_processes_map(const struct vm_area_struct *vma)
 {
+	const struct hsu_subject who = hsu_subject_current();
 	struct hsu_process *proc = hsu_processes_find(vma->vm_mm);
 	struct hsu_table *table = proc ? hsu_table_of(proc) : NULL;
-	struct hsu_entry *entry;
-	struct hsu_map map = {
-		.start = vma->vm_start,
-		.end = vma->vm_end,
-	};
+	int nr;
 
 	lockdep_assert_held(&hsu_registry_lock);
 
-	if (!table || table->nr_maps == HSU_MAX_MAPS)
+	if (!table || !hsu_process_is_covered(proc, &who))
 		return -EAGAIN;
-	entry = hsu_entry_of_vma(vma, 0);
-	if (!entry || !hsu_image_bias(&entry->img, map.start,
-				      (u64)vma->vm_pgoff << PAGE_SHIFT,
-				      &map.bias))
-		return 0;
-	map.img = &entry->img;
-	table = hsu_table_create(hsu_scanned, hsu_table_with(table, &map),
+	nr = hsu_table_add_vma(table, vma, &who);
+	if (nr <= 0)
+		return nr;
+	table = hsu_table_create(nr, who.cred, proc->flags & HSU_PROC_OWN,
 				 GFP_NOWAIT | __GFP_NOWARN);
 	if (!table)
 		return -ENOMEM;
-	hsu_table_publish(proc, table);
+	hsu_table_publish(&proc->table, table);
 	hsu_count(HSUNWIND_COUNT_TABLES, 1);
 	return 0;
 }
@@ -469,46 +304,59 @@ void hsu_processes_ignore(struct hsu_process *proc)
 		hsu_process_delete(proc);
 		return;
 	}
-	hsu_process_set_explicit(proc, false);
+	hsu_process_set_explicit(proc, 0);
 	WRITE_ONCE(proc->flags, proc->flags | HSU_PROC_IGNORED);
-	hsu_table_publish(proc, NULL);
+	hsu_table_publish(&proc->table, NULL);
 }
 
-/* Publishes the table without the image; without memory for it, none. */
-static void hsu_process_drop_image(struct hsu_process *proc,
-				   const struct hsu_entry *entry)
+/* Publishes the table without the images; without memory for it, none. */
+static void hsu_process_drop_gone(struct hsu_process *proc)
 {
 	struct hsu_table *table = hsu_table_of(proc);
-	u32 nr = 0;
-	u32 i;
+	u32 nr;
 
-	for (i = 0; table && i < table->nr_maps; i++)
-		if (table->maps[i].img != &entry->img)
-			hsu_scanned[nr++] = table->maps[i];
-	if (!table || nr == table->nr_maps)
+	if (!table)
 		return;
-	table = hsu_table_create(hsu_scanned, nr, GFP_KERNEL);
-	hsu_table_publish(proc, table);
+	nr = hsu_table_without_gone(table);
+	if (nr == table->nr_maps)
+		return;
+	table = hsu_table_create(nr, table->cred, table->cred, GFP_KERNEL);
+	hsu_table_publish(&proc->table, table);
 	if (!table)
 		proc->stale = true;
 }
 
-void hsu_processes_drop_image(struct hsu_entry *entry,
-			      const struct hsu_entry *by)
+void hsu_processes_drop_gone(struct hsu_entry *by)
 {
 	struct hsu_process *proc, *tmp;
 
 	lockdep_assert_held(&hsu_registry_lock);
 
 	list_for_each_entry_safe(proc, tmp, &hsu_processes, list) {
-		if (proc->program == entry->id) {
-			proc->program = by ? by->id : 0;
+		cond_resched();
+		if (proc->program && proc->program->gone) {
+			proc->program = by;
 			if (!by && !(proc->flags & HSU_PROC_EXPLICIT)) {
 				hsu_process_delete(proc);
 				continue;
 			}
 		}
-		hsu_process_drop_image(proc, entry);
+		hsu_process_drop_gone(proc);
+	}
+}
+
+void hsu_processes_drop_own(const struct hsu_account *account)
+{
+	struct hsu_process *proc, *tmp;
+
+	lockdep_assert_held(&hsu_registry_lock);
+
+	list_for_each_entry_safe(proc, tmp, &hsu_processes, list) {
+		if (!(proc->flags & HSU_PROC_OWN) || proc->account != account)
+			continue;
+		hsu_process_set_explicit(proc, 0);
+		if (!proc->program)
+			hsu_process_delete(proc);
 	}
 }
 
@@ -531,7 +379,21 @@ void hsu_processes_drop_all(void)
 		hsu_process_delete(proc);
 }
 
-struct hsu_process *hsu_processes_next(pid_t nr, pid_t *found)
+static bool hsu_process_is_traceable(const struct hsu_process *proc,
+				     const struct cred *cred)
+{
+	struct hsu_subject whom = {
+		.cred = hsu_cred_get(proc->pid, proc->mm),
+		.mm = proc->mm,
+	};
+	bool ret = whom.cred && hsu_may_trace(cred, &whom);
+
+	put_cred(whom.cred);
+	return ret;
+}
+
+struct hsu_process *hsu_processes_next(pid_t nr, pid_t *found,
+				       const struct cred *cred)
 {
 	struct hsu_process *proc, *next = NULL;
 
@@ -542,6 +404,8 @@ struct hsu_process *hsu_processes_next(pid_t nr, pid_t *found)
 		if (!pid || pid < nr || (proc->flags & HSU_PROC_IGNORED))
 			continue;
 		if (!atomic_read(&proc->mm->mm_users))
+			continue;
+		if (cred && !hsu_process_is_traceable(proc, cred))
 			continue;
 		if (!next || pid < *found) {
 			next = proc;

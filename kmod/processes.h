@@ -14,25 +14,13 @@
 #include <linux/rcupdate.h>
 
 #include "images.h"
-
-#define HSU_MAX_MAPS	1024	/* mappings of registered files in a process */
-
-/**
- * struct hsu_table - the mappings of a process; immutable once published
- * @rcu: for freeing it.
- * @show: what is shown, %HSUNWIND_SHOW_MASK.
- * @nr_maps: number of @maps.
- * @maps: sorted by address. Each holds a reference on its image.
- */
-struct hsu_table {
-	struct rcu_head rcu;
-	u32 show;
-	u32 nr_maps;
-	struct hsu_map maps[];
-};
+#include "tables.h"
+#include "users.h"
 
 #define HSU_PROC_EXPLICIT	BIT(0)	/* added by pid, or a child of such */
-#define HSU_PROC_IGNORED	BIT(1)	/* removed by pid: leave it alone */
+#define HSU_PROC_OWN		BIT(1)	/* by its own user, and only as long as he */
+					/* may trace it */
+#define HSU_PROC_IGNORED	BIT(2)	/* removed by pid: leave it alone */
 
 /**
  * struct hsu_process - a known process
@@ -43,7 +31,8 @@ struct hsu_table {
  * @table: its mappings; NULL if its samples are left to the kernel.
  * @flags: %HSU_PROC_*.
  * @stale: its mappings must be looked at again.
- * @program: number of the image that made it known, or 0.
+ * @program: the image that made it known, or NULL.
+ * @account: of its user.
  * @next_scan: jiffies before which its mappings are not looked at again.
  * @next_miss: jiffies before which samples do not ask for that.
  * @interval: jiffies between two such requests; grows while they are in vain.
@@ -57,22 +46,31 @@ struct hsu_process {
 	struct hsu_table __rcu *table;
 	u32 flags;
 	bool stale;
-	u64 program;
+	struct hsu_entry *program;
+	struct hsu_account *account;
 	unsigned long next_scan;
 	unsigned long next_miss;
 	unsigned long interval;
 	struct rcu_head rcu;
 };
 
+/**
+ * hsu_process_sponsor() - the account of the one who has added a process by pid
+ * @proc: the process.
+ */
+static inline struct hsu_account *
+hsu_process_sponsor(const struct hsu_process *proc)
+{
+	return proc->flags & HSU_PROC_OWN ? proc->account : &hsu_everyone;
+}
+
 /* Number of known processes, the ignored ones included. */
 extern unsigned int hsu_nr_processes;
 
-/* How many of them have %HSU_PROC_EXPLICIT. */
-extern unsigned int hsu_nr_explicit;
-
 /* Why the mappings of a process are looked at. */
 #define HSU_WHY_EXPLICIT	BIT(0)	/* by pid, or as a child of such */
-#define HSU_WHY_MISS		BIT(1)	/* a sample met an unknown address */
+#define HSU_WHY_OWN		BIT(1)	/* the same, for the user of the process */
+#define HSU_WHY_MISS		BIT(2)	/* a sample met an unknown address */
 
 /**
  * hsu_processes_find() - look a process up
@@ -85,19 +83,9 @@ extern unsigned int hsu_nr_explicit;
 struct hsu_process *hsu_processes_find(const struct mm_struct *mm);
 
 /**
- * hsu_program_of() - the program image of an address space
- * @mm: the address space; not on its way out.
- *
- * Context: any, NMI included; in an RCU read-side critical section.
- * Return: the image if the file that was executed is a registered program, or
- * NULL.
- */
-struct hsu_entry *hsu_program_of(const struct mm_struct *mm);
-
-/**
  * hsu_processes_refresh() - make or renew the table of a process
  * @mm: its address space; the caller holds mm_count.
- * @pid: its thread group, for a process that is not known yet.
+ * @pid: its thread group.
  * @why: %HSU_WHY_*.
  * @gfp: GFP_KERNEL if it may sleep.
  *
@@ -108,7 +96,8 @@ struct hsu_entry *hsu_program_of(const struct mm_struct *mm);
  * @gfp allows it; takes time in proportion to the mappings of the process.
  * Return: 0, -EAGAIN if the mappings are locked or not complete at the moment,
  * -ESRCH if the process is gone, -ENOENT for an unknown process that maps no
- * registered file or no program, -ENOSPC for too many processes, -ENOMEM.
+ * registered file or no program, -EPERM if it is not its user's any more,
+ * -ENOSPC for too many processes, -EDQUOT for too many of this user, -ENOMEM.
  */
 int hsu_processes_refresh(struct mm_struct *mm, struct pid *pid, u32 why,
 			  gfp_t gfp);
@@ -150,14 +139,21 @@ void hsu_processes_mark_stale(void);
 void hsu_processes_ignore(struct hsu_process *proc);
 
 /**
- * hsu_processes_drop_image() - take an image out of all tables
- * @entry: the image. Processes that are known because of it are forgotten.
- * @by: program image that it is replaced by, so that they are not, or NULL.
+ * hsu_processes_drop_gone() - take images that are removed out of all tables
+ * @by: program image that replaces one of them, so that processes that are known
+ *	because of it are not forgotten, or NULL.
  *
  * Context: process context; the caller holds hsu_registry_lock.
  */
-void hsu_processes_drop_image(struct hsu_entry *entry,
-			      const struct hsu_entry *by);
+void hsu_processes_drop_gone(struct hsu_entry *by);
+
+/**
+ * hsu_processes_drop_own() - forget the processes that a user has added by pid
+ * @account: of the user.
+ *
+ * Context: the caller holds hsu_registry_lock.
+ */
+void hsu_processes_drop_own(const struct hsu_account *account);
 
 /**
  * hsu_processes_reap() - forget the processes that have ended
@@ -174,14 +170,16 @@ void hsu_processes_reap(void);
 void hsu_processes_drop_all(void);
 
 /**
- * hsu_processes_next() - walk over all processes
+ * hsu_processes_next() - walk over processes
  * @nr: lowest number to be returned, in the pid namespace of the caller.
  * @found: out: the number.
+ * @cred: only processes that this user may trace; NULL: all.
  *
  * Context: process context; the caller holds hsu_registry_lock.
  * Return: the process with the lowest number >= @nr, or NULL.
  */
-struct hsu_process *hsu_processes_next(pid_t nr, pid_t *found);
+struct hsu_process *hsu_processes_next(pid_t nr, pid_t *found,
+				       const struct cred *cred);
 
 /**
  * hsu_process_nr_maps() - number of registered mappings of a process

@@ -15,46 +15,68 @@
 #include "processes.h"
 #include "registry.h"
 #include "requests.h"
+#include "users.h"
 
 /* For how long to try if the mappings of a process are locked: 5 s. */
 #define LOCK_TRIES	1000
 #define LOCK_PAUSE_MS	5
 
-/* How many have the device open, and what waits for the last one to close it. */
-static unsigned int hsu_nr_open;
-static bool hsu_orphans_wait;
-
-static void hsu_remove_all_locked(void)
+/* Unregisters what belongs to an account; NULL: everything. */
+static void hsu_remove_images(const struct hsu_account *account)
 {
-	struct hsu_entry *entry;
-
-	hsu_processes_drop_all();
-	while ((entry = hsu_images_next(0)))
-		hsu_images_remove(entry);
+	hsu_images_mark_gone(account);
+	hsu_processes_drop_gone(NULL);
+	hsu_images_remove_gone();
 }
 
 /* Libraries alone are of no use to anybody. */
-static void hsu_drop_orphans(void)
+static void hsu_drop_orphans(struct hsu_account *account)
 {
-	hsu_orphans_wait = false;
-	if (!hsu_nr_programs && !hsu_nr_explicit)
-		hsu_remove_all_locked();
+	account->orphans_wait = false;
+	if (account->nr_images && !account->nr_programs &&
+	    !account->nr_explicit)
+		hsu_remove_images(account);
 }
 
-void hsu_registry_open(void)
+struct hsu_account *hsu_registry_open(void)
+{
+	struct hsu_account *account;
+
+	mutex_lock(&hsu_registry_lock);
+	if (hsu_privileged())
+		account = hsu_account_hold(&hsu_everyone);
+	else
+		account = hsu_account_get(current_cred(), GFP_KERNEL_ACCOUNT);
+	if (account)
+		account->nr_open++;
+	mutex_unlock(&hsu_registry_lock);
+	return account;
+}
+
+void hsu_registry_release(struct hsu_account *account)
 {
 	mutex_lock(&hsu_registry_lock);
-	hsu_nr_open++;
+	account->nr_open--;
+	if (!account->nr_open && account->orphans_wait)
+		hsu_drop_orphans(account);
+	hsu_account_put(account);
 	mutex_unlock(&hsu_registry_lock);
 }
 
-void hsu_registry_release(void)
+static int hsu_image_insert(struct hsu_entry *entry,
+			    const struct hsu_entry *old)
 {
-	mutex_lock(&hsu_registry_lock);
-	hsu_nr_open--;
-	if (!hsu_nr_open && hsu_orphans_wait)
-		hsu_drop_orphans();
-	mutex_unlock(&hsu_registry_lock);
+	struct hsu_account *account = &hsu_everyone;
+	int err;
+
+	if (!entry->cred)
+		return hsu_images_insert(entry, old, account);
+	account = hsu_account_get(entry->cred, GFP_KERNEL_ACCOUNT);
+	if (!account)
+		return -ENOMEM;
+	err = hsu_images_insert(entry, old, account);
+	hsu_account_put(account);
+	return err;
 }
 
 int hsu_registry_image_add(struct file *file, u32 flags, void *data,
@@ -70,7 +92,7 @@ int hsu_registry_image_add(struct file *file, u32 flags, void *data,
 
 	mutex_lock(&hsu_registry_lock);
 	old = hsu_images_same(entry);
-	err = hsu_images_insert(entry, old);
+	err = hsu_image_insert(entry, old);
 	if (err) {
 		mutex_unlock(&hsu_registry_lock);
 		entry->data = NULL;	/* stays with the caller */
@@ -79,8 +101,9 @@ int hsu_registry_image_add(struct file *file, u32 flags, void *data,
 	}
 	*id = entry->id;
 	if (old) {
-		hsu_processes_drop_image(old, is_program ? entry : NULL);
-		hsu_images_remove(old);
+		old->gone = true;
+		hsu_processes_drop_gone(is_program ? entry : NULL);
+		hsu_images_remove_gone();
 	}
 	hsu_processes_mark_stale();
 	mutex_unlock(&hsu_registry_lock);
@@ -90,13 +113,19 @@ int hsu_registry_image_add(struct file *file, u32 flags, void *data,
 	return 0;
 }
 
+/* What the caller may see and remove: hsu_images_next() and the like take it. */
+static const struct cred *hsu_caller(void)
+{
+	return hsu_privileged() ? NULL : current_cred();
+}
+
 int hsu_registry_image_next(struct hsunwind_image_info *info, char **path)
 {
 	const struct hsu_entry *entry;
 	int err = 0;
 
 	mutex_lock(&hsu_registry_lock);
-	entry = hsu_images_next(info->id);
+	entry = hsu_images_next(info->id, hsu_caller());
 	if (!entry) {
 		err = -ENOENT;
 		goto out;
@@ -113,6 +142,8 @@ int hsu_registry_image_next(struct hsunwind_image_info *info, char **path)
 	info->dev = new_encode_dev(entry->dev);
 	info->ino = entry->ino;
 	info->nr_procs = entry->nr_procs;
+	info->uid = entry->cred ? from_kuid_munged(current_user_ns(),
+						   entry->cred->uid) : 0;
 out:
 	mutex_unlock(&hsu_registry_lock);
 	return err;
@@ -120,18 +151,22 @@ out:
 
 int hsu_registry_image_remove(u64 id)
 {
+	struct hsu_account *account;
 	struct hsu_entry *entry;
 	bool was_program;
 	int err = -ENOENT;
 
 	mutex_lock(&hsu_registry_lock);
-	entry = hsu_images_next(id);
+	entry = hsu_images_next(id, hsu_caller());
 	if (entry && entry->id == id) {
 		was_program = entry->flags & HSUNWIND_ADD_PROGRAM;
-		hsu_processes_drop_image(entry, NULL);
-		hsu_images_remove(entry);
+		account = hsu_account_hold(entry->account);
+		entry->gone = true;
+		hsu_processes_drop_gone(NULL);
+		hsu_images_remove_gone();
 		if (was_program)
-			hsu_drop_orphans();
+			hsu_drop_orphans(account);
+		hsu_account_put(account);
 		err = 0;
 	}
 	mutex_unlock(&hsu_registry_lock);
@@ -140,11 +175,33 @@ int hsu_registry_image_remove(u64 id)
 	return err;
 }
 
-void hsu_registry_remove_all(void)
+static int hsu_remove_own(const struct cred *cred)
 {
+	struct hsu_account *account;
+
+	account = hsu_account_get(cred, GFP_KERNEL_ACCOUNT);
+	if (!account)
+		return -ENOMEM;
+	hsu_processes_drop_own(account);
+	hsu_remove_images(account);
+	hsu_account_put(account);
+	return 0;
+}
+
+int hsu_registry_remove_all(void)
+{
+	const struct cred *cred = hsu_caller();
+	int err = 0;
+
 	mutex_lock(&hsu_registry_lock);
-	hsu_remove_all_locked();
+	if (cred) {
+		err = hsu_remove_own(cred);
+	} else {
+		hsu_processes_drop_all();
+		hsu_remove_images(NULL);
+	}
 	mutex_unlock(&hsu_registry_lock);
+	return err;
 }
 
 /* Returns the mm with mm_users held, and its thread group in *pid. */
@@ -166,36 +223,55 @@ static struct mm_struct *hsu_mm_of(pid_t nr, struct pid **pid)
 	return mm;
 }
 
+/* May the caller do something with a process? Also what it is then. */
+static int hsu_process_permitted(struct mm_struct *mm, struct pid *pid,
+				 u32 *why)
+{
+	struct hsu_subject whom = { .mm = mm };
+	int err = 0;
+
+	*why = HSU_WHY_EXPLICIT;
+	if (hsu_privileged())
+		return 0;
+	*why |= HSU_WHY_OWN;
+	whom.cred = hsu_cred_get(pid, mm);
+	if (!whom.cred)
+		return -ESRCH;
+	if (!hsu_may_trace(current_cred(), &whom))
+		err = -EPERM;
+	put_cred(whom.cred);
+	return err;
+}
+
 int hsu_registry_process_add(pid_t nr, u32 *nr_maps)
 {
 	const struct hsu_process *proc;
 	struct mm_struct *mm;
 	unsigned int tries;
 	struct pid *pid;
+	u32 why;
 	int err;
 
 	mm = hsu_mm_of(nr, &pid);
 	if (!mm)
 		return -ESRCH;
 
-	for (tries = 0; ; tries++) {
+	err = hsu_process_permitted(mm, pid, &why);
+	for (tries = 0; !err; tries++) {
 		mutex_lock(&hsu_registry_lock);
-		err = hsu_processes_refresh(mm, pid, HSU_WHY_EXPLICIT,
-					    GFP_KERNEL);
+		err = hsu_processes_refresh(mm, pid, why, GFP_KERNEL);
 		proc = err ? NULL : hsu_processes_find(mm);
 		if (proc)
 			*nr_maps = hsu_process_nr_maps(proc);
 		mutex_unlock(&hsu_registry_lock);
 		if (err != -EAGAIN)
 			break;
-		if (tries == LOCK_TRIES) {
+		if (tries == LOCK_TRIES)
 			err = -EBUSY;
-			break;
-		}
-		if (msleep_interruptible(LOCK_PAUSE_MS)) {
+		else if (msleep_interruptible(LOCK_PAUSE_MS))
 			err = -EINTR;
-			break;
-		}
+		else
+			err = 0;
 	}
 	put_pid(pid);
 	mmput(mm);
@@ -206,21 +282,30 @@ int hsu_registry_process_remove(pid_t nr)
 {
 	struct hsu_process *proc;
 	struct mm_struct *mm;
+	struct hsu_account *account;
 	struct pid *pid;
-	int err = -ENOENT;
+	u32 why;
+	int err;
 
 	mm = hsu_mm_of(nr, &pid);
 	if (!mm)
 		return -ESRCH;
 
+	err = hsu_process_permitted(mm, pid, &why);
+	if (err)
+		goto out;
 	mutex_lock(&hsu_registry_lock);
 	proc = hsu_processes_find(mm);
 	if (proc && !(proc->flags & HSU_PROC_IGNORED)) {
+		account = hsu_account_hold(hsu_process_sponsor(proc));
 		hsu_processes_ignore(proc);
-		hsu_drop_orphans();
-		err = 0;
+		hsu_drop_orphans(account);
+		hsu_account_put(account);
+	} else {
+		err = -ENOENT;
 	}
 	mutex_unlock(&hsu_registry_lock);
+out:
 	put_pid(pid);
 	mmput(mm);
 	return err;
@@ -232,7 +317,7 @@ int hsu_registry_process_next(struct hsunwind_process *info)
 	pid_t nr;
 
 	mutex_lock(&hsu_registry_lock);
-	proc = hsu_processes_next(info->pid, &nr);
+	proc = hsu_processes_next(info->pid, &nr, hsu_caller());
 	if (proc) {
 		info->pid = nr;
 		info->nr_maps = hsu_process_nr_maps(proc);
@@ -243,21 +328,24 @@ int hsu_registry_process_next(struct hsunwind_process *info)
 
 void hsu_registry_reap(void)
 {
-	unsigned int explicit;
+	struct hsu_account *account;
 
 	mutex_lock(&hsu_registry_lock);
-	explicit = hsu_nr_explicit;
 	hsu_processes_reap();
-	if (explicit && !hsu_nr_explicit)
-		hsu_orphans_wait = true;
-	if (!hsu_nr_open && hsu_orphans_wait)
-		hsu_drop_orphans();
+	while ((account = hsu_account_orphaned())) {
+		hsu_account_hold(account);
+		hsu_drop_orphans(account);
+		hsu_account_put(account);
+	}
 	mutex_unlock(&hsu_registry_lock);
 }
 
 void hsu_registry_exit(void)
 {
-	hsu_registry_remove_all();
+	mutex_lock(&hsu_registry_lock);
+	hsu_processes_drop_all();
+	hsu_remove_images(NULL);
+	mutex_unlock(&hsu_registry_lock);
 	/* Images are freed by a callback in this module. */
 	rcu_barrier();
 }

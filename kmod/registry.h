@@ -7,19 +7,26 @@
 #include <linux/types.h>
 
 #include "hsunwind.h"
+#include "users.h"
 
 /**
  * hsu_registry_open() - somebody opened the device
  *
  * As long as it is open, libraries are not dropped because the last process
  * that used them ended: they may be there for a process yet to be added.
+ *
+ * Context: process context, may sleep.
+ * Return: what hsu_registry_release() wants, or NULL for want of memory.
  */
-void hsu_registry_open(void);
+struct hsu_account *hsu_registry_open(void);
 
 /**
  * hsu_registry_release() - somebody closed the device
+ * @account: from hsu_registry_open().
+ *
+ * Context: process context, may sleep.
  */
-void hsu_registry_release(void);
+void hsu_registry_release(struct hsu_account *account);
 
 /**
  * hsu_registry_image_add() - register an image
@@ -32,7 +39,8 @@ void hsu_registry_release(void);
  * An image of the same file is replaced.
  *
  * Context: process context, may sleep.
- * Return: 0, -EINVAL for an image that is not valid, -ENOSPC, -ENOMEM.
+ * Return: 0, -EINVAL for an image that is not valid, -ETXTBSY for a file that is
+ * open for writing, -ENOSPC, -EDQUOT, -ENOMEM.
  */
 int hsu_registry_image_add(struct file *file, u32 flags, void *data,
 			   size_t bytes, u64 *id);
@@ -62,9 +70,12 @@ int hsu_registry_image_remove(u64 id);
 /**
  * hsu_registry_remove_all() - unregister all images and forget all processes
  *
+ * That is, of all that the caller may see.
+ *
  * Context: process context, may sleep.
+ * Return: 0 or -ENOMEM.
  */
-void hsu_registry_remove_all(void);
+int hsu_registry_remove_all(void);
 
 /**
  * hsu_registry_process_add() - make the table of a running process
@@ -73,8 +84,8 @@ void hsu_registry_remove_all(void);
  *
  * Context: process context, may sleep.
  * Return: 0, -ESRCH if there is no such process, -ENOENT if it maps no
- * registered file, -EBUSY if its mappings stay locked, -EINTR, -ENOSPC,
- * -ENOMEM.
+ * registered file, -EPERM if the caller may not trace it, -EBUSY if its mappings
+ * stay locked, -EINTR, -ENOSPC, -EDQUOT, -ENOMEM.
  */
 int hsu_registry_process_add(pid_t nr, u32 *nr_maps);
 
@@ -83,7 +94,8 @@ int hsu_registry_process_add(pid_t nr, u32 *nr_maps);
  * @nr: its number in the pid namespace of the caller.
  *
  * Context: process context, may sleep.
- * Return: 0, -ESRCH if there is no such process, -ENOENT if it is not known.
+ * Return: 0, -ESRCH if there is no such process, -EPERM if the caller may not
+ * trace it, -ENOENT if it is not known.
  */
 int hsu_registry_process_remove(pid_t nr);
 

@@ -69,7 +69,8 @@ static int fail(const char *what, struct hsu_error *err)
 }
 
 int hsu_device_image_add(int dev, u32 flags, int fd, const void *data,
-			 size_t len, const char *name, struct hsu_error *err)
+			 size_t len, const char *name, u64 *id,
+			 struct hsu_error *err)
 {
 	struct hsunwind_image_add arg = {
 		.size = sizeof(arg),
@@ -79,8 +80,10 @@ int hsu_device_image_add(int dev, u32 flags, int fd, const void *data,
 		.len = len,
 	};
 
-	if (!ioctl(dev, HSUNWIND_IOC_IMAGE_ADD, &arg))
+	if (!ioctl(dev, HSUNWIND_IOC_IMAGE_ADD, &arg)) {
+		*id = arg.out_id;
 		return 0;
+	}
 	switch (errno) {
 	case EINVAL:
 		return hsu_fail(err,
@@ -94,9 +97,21 @@ int hsu_device_image_add(int dev, u32 flags, int fd, const void *data,
 		return hsu_fail(err,
 				"the kernel does not accept %s as an open file (hsunwind_image_add.fd): give a regular file",
 				name);
+	case EPERM:
+		return hsu_fail(err,
+				"registering %s for the processes of all users is not permitted: run as root or with CAP_PERFMON, or give --own",
+				name);
+	case ETXTBSY:
+		return hsu_fail(err,
+				"%s is open for writing (hsunwind_image_add.fd): try again when it is complete",
+				name);
 	case ENOSPC:
 		return hsu_fail(err,
-				"no room for the image of %s: remove others with --remove, or raise the module's limits",
+				"no room for the image of %s: remove others with --remove, or raise max_images or max_bytes in /sys/module/hsunwind/parameters",
+				name);
+	case EDQUOT:
+		return hsu_fail(err,
+				"no room of yours is left for the image of %s: remove others with --remove, or let root raise max_user_images or max_user_bytes in /sys/module/hsunwind/parameters",
 				name);
 	default:
 		return fail("hsunwind_image_add", err);
@@ -178,7 +193,7 @@ int hsu_device_process_add(int dev, int pid, u32 *nr_maps,
 				pid);
 	if (errno == EPERM || errno == EACCES)
 		return hsu_fail(err,
-				"process %d belongs to someone else (hsunwind_process.pid): run as its user with CAP_PERFMON, or as root",
+				"process %d is none that you may trace (hsunwind_process.pid): run as its user, as root or with CAP_PERFMON",
 				pid);
 	if (errno == EBUSY)
 		return hsu_fail(err,
@@ -186,7 +201,11 @@ int hsu_device_process_add(int dev, int pid, u32 *nr_maps,
 				pid);
 	if (errno == ENOSPC)
 		return hsu_fail(err,
-				"no room for process %d: remove others with --remove, or raise the module's limits",
+				"no room for process %d: remove others with --remove, or raise max_processes in /sys/module/hsunwind/parameters",
+				pid);
+	if (errno == EDQUOT)
+		return hsu_fail(err,
+				"the user of process %d has too many known processes: end some, or let root raise max_user_processes in /sys/module/hsunwind/parameters",
 				pid);
 	return fail("hsunwind_process", err);
 }
@@ -199,6 +218,10 @@ int hsu_device_process_remove(int dev, int pid, struct hsu_error *err)
 		return 0;
 	if (errno == ESRCH || errno == ENOENT)
 		return hsu_fail(err, "process %d is not registered: --list shows what is",
+				pid);
+	if (errno == EPERM)
+		return hsu_fail(err,
+				"process %d is none that you may trace (hsunwind_process.pid): run as its user, as root or with CAP_PERFMON",
 				pid);
 	return fail("hsunwind_process", err);
 }

@@ -34,12 +34,14 @@ void hsu_device_close(int dev);
  * @data: the image.
  * @len: its length in bytes.
  * @name: of the file, for messages.
+ * @id: out: number of the image.
  * @err: filled in on failure.
  *
  * Return: 0, or -1 with @err set.
  */
 int hsu_device_image_add(int dev, u32 flags, int fd, const void *data,
-			 size_t len, const char *name, struct hsu_error *err);
+			 size_t len, const char *name, u64 *id,
+			 struct hsu_error *err);
 
 /**
  * hsu_device_image_next() - the image with the lowest number from @id on

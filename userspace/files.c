@@ -118,6 +118,7 @@ int hsu_files_add_fd(struct hsu_files *files, int fd, const char *path,
 	f->fd = fd;
 	f->dev = st.st_dev;
 	f->ino = st.st_ino;
+	f->mtime = st.st_mtim;
 	return (int)files->nr++;
 
 err_close:

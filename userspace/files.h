@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "error.h"
 #include "image_build.h"
@@ -18,6 +19,7 @@
  * @fd: open for reading, -1 for the vdso.
  * @dev: device, as st_dev has it.
  * @ino: inode.
+ * @mtime: when its content was changed last, before it was read.
  * @program: processes that execute it are to be unwound.
  * @wanted: asked for by the user, or executed by a process that is.
  * @foreign: a program that neither is nor is linked with Haskell code.
@@ -29,6 +31,7 @@ struct hsu_file {
 	int fd;
 	u64 dev;
 	u64 ino;
+	struct timespec mtime;
 	bool program;
 	bool wanted;
 	bool foreign;

@@ -27,6 +27,7 @@ static void show_help(FILE *f)
 	      "Makes perf record -g show the Haskell stacks of programs made by GHC.\n"
 	      "\n"
 	      "  -p, --pid PID     a running process\n"
+	      "      --own         for your own processes only: needs no privilege\n"
 	      "      --dry-run     show what would be registered; needs no module\n"
 	      "      --no-debug    do not use debugging information (.debug_frame)\n"
 	      "      --no-symbols  write no readable symbols for perf\n"
@@ -79,7 +80,7 @@ static bool set_mode(struct options *o, enum mode mode)
 }
 
 enum {
-	OPT_LIST = 256, OPT_STATUS, OPT_REMOVE, OPT_JSON, OPT_DRY_RUN,
+	OPT_LIST = 256, OPT_STATUS, OPT_REMOVE, OPT_JSON, OPT_OWN, OPT_DRY_RUN,
 	OPT_NO_DEBUG, OPT_NO_SYMBOLS, OPT_SYMBOLS_ONLY, OPT_EXACT_NAMES,
 	OPT_SHOW_INTERNAL, OPT_SHOW_RTS, OPT_GC, OPT_FOLD, OPT_HELP, OPT_VERSION,
 };
@@ -90,6 +91,7 @@ static const struct option long_options[] = {
 	{ "status", no_argument, NULL, OPT_STATUS },
 	{ "remove", required_argument, NULL, OPT_REMOVE },
 	{ "json", no_argument, NULL, OPT_JSON },
+	{ "own", no_argument, NULL, OPT_OWN },
 	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
 	{ "no-debug", no_argument, NULL, OPT_NO_DEBUG },
 	{ "no-symbols", no_argument, NULL, OPT_NO_SYMBOLS },
@@ -143,6 +145,9 @@ static int parse_options(int argc, char **argv, struct options *o)
 			break;
 		case OPT_JSON:
 			o->json = true;
+			break;
+		case OPT_OWN:
+			o->own = true;
 			break;
 		case OPT_DRY_RUN:
 			o->dry_run = true;
@@ -204,6 +209,8 @@ static int check_options(const struct options *o, bool args)
 	if (o->show && (!add || o->symbols_only))
 		return usage_error("what is shown is told when a program is registered",
 				   "");
+	if (o->own && (!add || o->symbols_only))
+		return usage_error("--own needs a program or -p", "");
 	if (o->symbols_only && o->no_symbols)
 		return usage_error("--symbols-only and --no-symbols exclude each other",
 				   "");

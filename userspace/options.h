@@ -27,6 +27,7 @@ enum mode {
  * @no_symbols: write no symbols for perf.
  * @symbols_only: do nothing else.
  * @exact_names: keep z-encoded names.
+ * @own: for the user's own processes only.
  * @show: what is shown of stacks, of %HSUNWIND_SHOW_MASK.
  * @verbose: say more.
  * @quiet: say nothing but errors.
@@ -43,6 +44,7 @@ struct options {
 	bool no_symbols;
 	bool symbols_only;
 	bool exact_names;
+	bool own;
 	__u32 show;
 	bool verbose;
 	bool quiet;

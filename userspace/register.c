@@ -35,11 +35,16 @@ static int fail(const struct hsu_error *err)
 	return EXIT_FAILURE;
 }
 
+static bool is_own(const struct hsunwind_image_info *info)
+{
+	return info->flags & HSUNWIND_ADD_OWN && info->uid == getuid();
+}
+
 /*
  * A file that is registered already keeps what it was registered as: adding a
  * running process must not disarm its program.
  */
-static int old_flags(int dev, const struct hsu_file *f, u32 *flags,
+static int old_flags(int dev, const struct hsu_file *f, bool own, u32 *flags,
 		     struct hsu_error *err)
 {
 	struct hsu_image_entry e;
@@ -48,7 +53,8 @@ static int old_flags(int dev, const struct hsu_file *f, u32 *flags,
 
 	*flags = 0;
 	while ((ret = hsu_device_image_next(dev, id, &e, err)) > 0) {
-		if (e.info.dev == f->dev && e.info.ino == f->ino)
+		if (e.info.dev == f->dev && e.info.ino == f->ino &&
+		    is_own(&e.info) == own)
 			*flags = e.info.flags;
 		id = e.info.id + 1;
 	}
@@ -56,24 +62,47 @@ static int old_flags(int dev, const struct hsu_file *f, u32 *flags,
 }
 
 /*
+ * The kernel goes by the file as it is when it gets the image, which was made
+ * from what the file was before.
+ */
+static bool file_changed(const struct hsu_file *f)
+{
+	struct stat st;
+
+	return f->fd >= 0 && (fstat(f->fd, &st) ||
+			      st.st_mtim.tv_sec != f->mtime.tv_sec ||
+			      st.st_mtim.tv_nsec != f->mtime.tv_nsec);
+}
+
+/*
  * What is shown is up to the file that is asked for: the libraries that it needs
  * are others' as well.
  */
-static int add_file(int dev, const struct hsu_file *f, u32 show,
+static int add_file(int dev, const struct hsu_file *f, const struct options *o,
 		    struct hsu_error *err)
 {
 	u32 flags = HSUNWIND_ADD_VDSO;
+	u64 id;
 
 	if (f->fd >= 0) {
-		if (old_flags(dev, f, &flags, err))
+		if (old_flags(dev, f, o->own, &flags, err))
 			return -1;
 		if (f->program)
 			flags |= HSUNWIND_ADD_PROGRAM;
 		if (f->wanted)
-			flags = (flags & ~HSUNWIND_SHOW_MASK) | show;
+			flags = (flags & ~HSUNWIND_SHOW_MASK) | o->show;
 	}
-	return hsu_device_image_add(dev, flags, f->fd, f->built.data,
-				    f->built.len, f->path, err);
+	if (o->own)
+		flags |= HSUNWIND_ADD_OWN;
+	if (hsu_device_image_add(dev, flags, f->fd, f->built.data,
+				 f->built.len, f->path, &id, err))
+		return -1;
+	if (!file_changed(f))
+		return 0;
+	if (hsu_device_image_remove(dev, id, f->path, err))
+		return -1;
+	return hsu_fail(err, "%s was changed while it was read: register it again",
+			f->path);
 }
 
 static void report_file(const struct hsu_file *f)
@@ -102,7 +131,7 @@ static int register_all(const struct hsu_files *files, const struct options *o)
 	for (i = 0; i < files->nr && !ret; i++) {
 		const struct hsu_file *f = &files->v[i];
 
-		if (add_file(dev, f, o->show, &err)) {
+		if (add_file(dev, f, o, &err)) {
 			ret = fail(&err);
 			break;
 		}
@@ -256,6 +285,7 @@ static int find_image(int dev, const char *what, u64 *found,
 
 static int run_remove(int dev, const char *what, struct hsu_error *err)
 {
+	struct hsu_error none;
 	u64 id;
 	int pid;
 
@@ -265,7 +295,12 @@ static int run_remove(int dev, const char *what, struct hsu_error *err)
 		return hsu_device_process_remove(dev, pid, err);
 	if (find_image(dev, what, &id, err))
 		return -1;
-	return hsu_device_image_remove(dev, id, what, err);
+	/* There may be one for everyone's processes, and others. */
+	do {
+		if (hsu_device_image_remove(dev, id, what, err))
+			return -1;
+	} while (!find_image(dev, what, &id, &none));
+	return 0;
 }
 
 /* What is removed need not exist any more. */

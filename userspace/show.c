@@ -31,7 +31,7 @@ static const char *kind_name(u32 flags)
 	return "library";
 }
 
-/* The options of registration that say what is shown. */
+/* The options of registration. */
 static const struct {
 	u32 flag;
 	const char *option;
@@ -41,6 +41,7 @@ static const struct {
 	{ HSUNWIND_GC_SHOW, "--gc=show" },
 	{ HSUNWIND_GC_DROP, "--gc=drop" },
 	{ HSUNWIND_FOLD_RECURSION, "--fold-recursion" },
+	{ HSUNWIND_ADD_OWN, "--own" },
 };
 
 static void each_option(u32 flags, void (*fn)(const char *option))
@@ -73,6 +74,8 @@ static void show_entry(const struct hsu_image_entry *e,
 		       e->info.nr_rows, hsu_show_bytes(e->info.bytes, buf),
 		       e->info.nr_procs, e->path);
 		each_option(e->info.flags, print_option);
+		if (e->info.flags & HSUNWIND_ADD_OWN)
+			printf(" (user %u)", e->info.uid);
 		putchar('\n');
 		return;
 	}
@@ -85,6 +88,8 @@ static void show_entry(const struct hsu_image_entry *e,
 	hsu_json_number("dev", e->info.dev);
 	hsu_json_number("ino", e->info.ino);
 	hsu_json_string("path", e->path);
+	if (e->info.flags & HSUNWIND_ADD_OWN)
+		hsu_json_number("uid", e->info.uid);
 	hsu_json_open("options", '[');
 	each_option(e->info.flags, json_option);
 	hsu_json_close(']');

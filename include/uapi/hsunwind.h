@@ -272,12 +272,21 @@ enum hsunwind_stop {
  * Every argument starts with its own size in bytes. A size below that of the
  * first version gives EINVAL; a larger one is accepted if the part that the
  * kernel does not know is zero, else E2BIG. Unknown flags and non-zero reserved
- * fields give EINVAL, an unknown command ENOTTY, a bad pointer EFAULT. Opening
- * the device needs CAP_PERFMON or CAP_SYS_ADMIN (EPERM).
+ * fields give EINVAL, an unknown command ENOTTY, a bad pointer EFAULT, want of
+ * memory ENOMEM.
+ *
+ * A privileged caller is one with CAP_PERFMON or CAP_SYS_ADMIN in the initial user
+ * namespace. Any other sees and changes only what he has registered for himself,
+ * and only processes that he may trace: those with his user and group number,
+ * real, effective and saved, in his user namespace, with no capability that he
+ * has not, which are dumpable. It counts who calls, not who has opened the device.
  */
 
 #define HSUNWIND_ADD_PROGRAM	(1u << 0)	/* processes that exec it are unwound */
 #define HSUNWIND_ADD_VDSO	(1u << 1)	/* describes the vdso: fd must be -1 */
+#define HSUNWIND_ADD_OWN	(1u << 2)	/* for the caller's own processes only */
+#define HSUNWIND_ADD_MASK	(HSUNWIND_ADD_PROGRAM | HSUNWIND_ADD_VDSO |	\
+				 HSUNWIND_ADD_OWN)
 
 /*
  * What is shown of the stacks of processes that map the file. Where the files of
@@ -300,15 +309,20 @@ enum hsunwind_stop {
  *	see; not both %HSUNWIND_GC_SHOW and %HSUNWIND_GC_DROP, and nothing of it
  *	with %HSUNWIND_ADD_VDSO.
  * @fd: the ELF file, open for reading. The kernel takes the identity of the
- *	file from it. An image of the same file is replaced.
+ *	file from it. An image of the same file is replaced; one for everyone's
+ *	processes and those with %HSUNWIND_ADD_OWN do not replace each other, and
+ *	the latter come first for the processes that they are for.
  * @reserved: must be 0.
  * @data: address of the image.
  * @len: length of the image in bytes, at most %HSUNWIND_MAX_IMAGE_SIZE.
  * @out_id: number of the image.
  *
- * Errors: EBADF, EINVAL (also an image that fails validation; the kernel log
- * at debug level names the field), EFBIG (@len), ENOMEM, ENOSPC (too many
- * images, or they are too large together).
+ * Errors: EPERM (without %HSUNWIND_ADD_OWN it needs privilege), EBADF (@fd),
+ * EINVAL (also an image that fails validation; the kernel log at debug level
+ * names the field), EFBIG (@len), ETXTBSY (the file is open for writing), ENOSPC
+ * (too many images, or they are too large together: max_images, max_bytes, and
+ * half of them for all with %HSUNWIND_ADD_OWN), EDQUOT (the same for those of the
+ * caller: max_user_images, max_user_bytes).
  */
 struct hsunwind_image_add {
 	__u32	size;
@@ -334,7 +348,10 @@ struct hsunwind_image_add {
  * @dev: out: device of the file, encoded as st_dev is.
  * @ino: out: inode of the file.
  * @nr_procs: out: processes that map it now.
- * @reserved: must be 0.
+ * @uid: out: with %HSUNWIND_ADD_OWN, whose processes, in the caller's user
+ *	namespace; else 0.
+ *
+ * A caller without privilege does not get to see the images of others.
  */
 struct hsunwind_image_info {
 	__u32	size;
@@ -347,16 +364,17 @@ struct hsunwind_image_info {
 	__aligned_u64	dev;
 	__aligned_u64	ino;
 	__u32	nr_procs;
-	__u32	reserved;
+	__u32	uid;
 };
 
-#define HSUNWIND_REMOVE_ALL	(1u << 0)	/* all images and processes */
+#define HSUNWIND_REMOVE_ALL	(1u << 0)	/* all that the caller may see */
 
 /**
  * struct hsunwind_image_remove - argument of %HSUNWIND_IOC_IMAGE_REMOVE
  * @size: sizeof(struct hsunwind_image_remove).
  * @flags: 0 or %HSUNWIND_REMOVE_ALL.
- * @id: number of the image, 0 with %HSUNWIND_REMOVE_ALL. ENOENT: no such image.
+ * @id: number of the image, 0 with %HSUNWIND_REMOVE_ALL. ENOENT: no such image,
+ *	or none of the caller's.
  */
 struct hsunwind_image_remove {
 	__u32	size;
@@ -370,11 +388,13 @@ struct hsunwind_image_remove {
  * @size: sizeof(struct hsunwind_process).
  * @flags: must be 0.
  * @pid: process number in the caller's pid namespace. ADD makes the table of
- *	the process from its mappings now (ESRCH: no such process, ENOENT: it maps
- *	no registered file, EBUSY: its mappings stay locked, ENOSPC: too many
- *	processes). REMOVE leaves the process to the kernel until it ends or
- *	executes another program (ENOENT: it is not known). NEXT returns the
- *	process with the lowest number >= @pid (ENOENT: there is none).
+ *	the process from its mappings now (ESRCH: no such process, EPERM: the
+ *	caller may not trace it, ENOENT: it maps no registered file, EBUSY: its
+ *	mappings stay locked, EINTR: a signal, ENOSPC: too many processes,
+ *	max_processes, EDQUOT: too many of its user, max_user_processes). REMOVE
+ *	leaves the process to the kernel until it ends or executes another program
+ *	(ESRCH, EPERM, ENOENT: it is not known). NEXT returns the process with the
+ *	lowest number >= @pid (ENOENT: there is none that the caller may trace).
  * @nr_maps: out: registered mappings of the process.
  */
 struct hsunwind_process {
@@ -414,7 +434,7 @@ enum hsunwind_counter {
  * @counters: address of an array of __u64, indexed by &enum hsunwind_counter.
  *
  * Entries that the kernel does not know are left alone; sums over all CPUs
- * since the module was loaded.
+ * since the module was loaded. Needs privilege (EPERM).
  */
 struct hsunwind_stats {
 	__u32	size;

@@ -11,29 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "chain.h"
 #include "device.h"
 #include "kselftest_harness.h"
 #include "target.h"
-
-static void pause_ms(long ms)
-{
-	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
-
-	nanosleep(&ts, NULL);
-}
-
-/* What the worker does for us takes a moment: waits up to 5 s for @cond. */
-#define EVENTUALLY(cond)						\
-	({								\
-		int _i;							\
-		for (_i = 0; _i < 500 && !(cond); _i++)			\
-			pause_ms(10);					\
-		_i < 500;						\
-	})
 
 static unsigned int images_of_device(void)
 {
@@ -42,15 +25,6 @@ static unsigned int images_of_device(void)
 
 	close(dev);
 	return n;
-}
-
-static void copy_self(const char *to)
-{
-	char cmd[512];
-
-	snprintf(cmd, sizeof(cmd), "cp /proc/%d/exe %s", getpid(), to);
-	if (system(cmd))
-		errx(1, "cannot copy to %s", to);
 }
 
 FIXTURE(process)

@@ -2,12 +2,15 @@
 #include <elf.h>
 #include <err.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "chain.h"
@@ -75,6 +78,16 @@ static CHAIN_MAIN __attribute__((noinline)) int serve(const char *other)
 			copy = copy ? copy : map_copy(other);
 			report(copy);
 			break;
+		case 'd':
+		case 'D':
+			prctl(PR_SET_DUMPABLE, what == 'D');
+			report(0);
+			break;
+		case 'n':
+			if (unshare(CLONE_NEWUSER))
+				return 1;
+			report(0);
+			break;
 		default:
 			return 1;
 		}
@@ -91,6 +104,22 @@ CHAIN_MAIN int target_main(char **argv)
 }
 
 /* The test */
+
+void copy_self(const char *to)
+{
+	char cmd[512];
+
+	snprintf(cmd, sizeof(cmd), "cp /proc/%d/exe %s", getpid(), to);
+	if (system(cmd))
+		errx(1, "cannot copy to %s", to);
+}
+
+void pause_ms(long ms)
+{
+	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
+
+	nanosleep(&ts, NULL);
+}
 
 void target_start(struct target *t, const char *exe, const char *other)
 {

@@ -10,6 +10,8 @@
  *	v	vfork; the child executes the program named on the command line
  *		with the argument "once"
  *	m	map the file that is named there, and sample in that copy
+ *	d, D	be not dumpable, or dumpable, and sample
+ *	n	go to a user namespace of its own, and sample
  */
 #ifndef TARGET_H
 #define TARGET_H
@@ -24,6 +26,9 @@ struct target {
 	int in, out;
 };
 
+/* Makes a copy of the test program. Exits if it cannot. */
+void copy_self(const char *to);
+
 /*
  * Runs @exe, a copy of the test program; @other is the file for the letters v
  * and m. Exits if it cannot. Returns when it has been executed.
@@ -36,5 +41,16 @@ const char *target_ask(const struct target *t, char what);
 
 /* For the test program's main() if it has two arguments. */
 int target_main(char **argv);
+
+void pause_ms(long ms);
+
+/* What the worker does for us takes a moment: waits up to 5 s for @cond. */
+#define EVENTUALLY(cond)						\
+	({								\
+		int _i;							\
+		for (_i = 0; _i < 500 && !(cond); _i++)			\
+			pause_ms(10);					\
+		_i < 500;						\
+	})
 
 #endif /* TARGET_H */

@@ -3,7 +3,8 @@
  * A stand-in for /dev/hsunwind, linked into hsunwind-register by its tests
  * (ld --wrap). It keeps what is registered in the file $FAKE_STATE, checks
  * arguments as the module does, and fails as $FAKE_OPEN and $FAKE_IOCTL say:
- * an errno, and "<name of the ioctl> <errno>".
+ * an errno, and "<name of the ioctl> <errno>". $FAKE_TOUCH is a file that changes
+ * right before something is registered.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -107,7 +108,8 @@ static int image_add(struct state *s, struct hsunwind_image_add *arg)
 		return fail(EBADF);
 	for (i = 0; i < MAX_ENTRIES; i++)
 		if (s->v[i].id && s->v[i].dev == st.st_dev &&
-		    s->v[i].ino == st.st_ino)
+		    s->v[i].ino == st.st_ino &&
+		    !((s->v[i].flags ^ arg->flags) & HSUNWIND_ADD_OWN))
 			e = &s->v[i];
 	if (!e)
 		e = free_entry(s);
@@ -141,6 +143,7 @@ static int image_next(const struct state *s, struct hsunwind_image_info *arg)
 		return fail(ENOENT);
 	arg->id = best->id;
 	arg->flags = best->flags;
+	arg->uid = best->flags & HSUNWIND_ADD_OWN ? getuid() : 0;
 	arg->dev = best->dev;
 	arg->ino = best->ino;
 	arg->bytes = best->bytes;
@@ -255,6 +258,8 @@ int __wrap_ioctl(int fd, unsigned long cmd, ...)
 	load(&s);
 	switch (cmd) {
 	case HSUNWIND_IOC_IMAGE_ADD:
+		if (getenv("FAKE_TOUCH"))
+			utimensat(AT_FDCWD, getenv("FAKE_TOUCH"), NULL, 0);
 		ret = image_add(&s, arg);
 		break;
 	case HSUNWIND_IOC_IMAGE_NEXT:

@@ -371,6 +371,34 @@ test_shown()
 	return "$ok"
 }
 
+# One's own beside that for everyone: neither replaces the other.
+test_own()
+{
+	local uid
+
+	uid=$(id -u)
+	succeeds --remove all && succeeds --own "$prog" && succeeds --list &&
+		shows "program .* $out/prog  --own \(user $uid\)$" &&
+		shows "vdso .*  --own \(user $uid\)$" &&
+		succeeds --list --json && is_json && shows "^ +\"uid\": $uid,$" &&
+		shows '^ +"--own"' &&
+		succeeds "$prog" && succeeds --list && shows "program .* $out/prog$" &&
+		shows "program .* $out/prog  --own" &&
+		succeeds --remove "$prog" && succeeds --list && lacks "/prog( |$)" &&
+		fails 2 '--own needs a program or -p' --own --list &&
+		fails 2 '--own needs a program or -p' --own --symbols-only "$prog"
+}
+
+# Between the reading of a file and its registration.
+test_changed_meanwhile()
+{
+	cp "$prog" dir/changed && succeeds --remove all || return 1
+	FAKE_TOUCH=$PWD/dir/changed fails 1 \
+		'dir/changed was changed while it was read: register it again$' \
+		-q dir/changed && succeeds --list && lacks 'dir/changed' &&
+		succeeds dir/changed && succeeds --list && shows 'dir/changed$'
+}
+
 test_wrong_processes()
 {
 	fails 1 'there is no process 99999999' -p 99999999 &&
@@ -419,11 +447,17 @@ test_ioctl_errors()
 		FAKE_IOCTL='image_add 27' fails 1 'hsunwind_image_add.len is [0-9]+' -q "$prog" &&
 		FAKE_IOCTL='image_add 9' fails 1 'hsunwind_image_add.fd' -q "$prog" &&
 		FAKE_IOCTL='image_add 28' fails 1 'no room for the image of .*--remove' -q "$prog" &&
+		FAKE_IOCTL='image_add 28' fails 1 'raise max_images or max_bytes in /sys/module/hsunwind/parameters$' -q "$prog" &&
+		FAKE_IOCTL='image_add 122' fails 1 'raise max_user_images or max_user_bytes in /sys' -q "$prog" &&
+		FAKE_IOCTL='image_add 26' fails 1 'is open for writing .hsunwind_image_add.fd.*again' -q "$prog" &&
+		FAKE_IOCTL='image_add 1' fails 1 'or give --own$' -q "$prog" &&
 		FAKE_IOCTL='image_add 12' fails 1 'no memory left' -q "$prog" &&
 		FAKE_IOCTL='image_add 1' fails 1 'run as root or with CAP_PERFMON' -q "$prog" &&
 		FAKE_IOCTL='image_add 7' fails 1 'hsunwind_image_add.size' -q "$prog" &&
 		FAKE_IOCTL='image_next 25' fails 1 'does not know hsunwind_image_info: load' --remove "$prog" &&
 		FAKE_IOCTL='stats 22' fails 1 'a field of hsunwind_stats' --status &&
+		FAKE_IOCTL='process_remove 1' fails 1 'none that you may trace .hsunwind_process.pid' --remove 1 &&
+		FAKE_IOCTL='stats 1' fails 1 'run as root or with CAP_PERFMON' --status &&
 		FAKE_IOCTL='stats 5' fails 1 'hsunwind_stats failed: Input/output error' --status
 }
 
@@ -543,7 +577,8 @@ test_no_wrong_name()
 
 tests="no_module register again dynamic symbols symbols_only
 no_place_for_symbols lookup script wrong_files unreadable
-interpreter missing_library process keep_program shown wrong_processes remove status
+interpreter missing_library process keep_program shown own changed_meanwhile
+wrong_processes remove status
 reasons ioctl_errors dry_run usage full_disk man_page copies no_wrong_name"
 
 run_tests ghc
