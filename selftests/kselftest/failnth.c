@@ -194,8 +194,14 @@ CALL(add_vdso, image_add_fd(self->dev, -1, HSUNWIND_ADD_VDSO, &self->image,
 CALL(remove_all, remove_all(self->dev))
 CALL(process_add, process_add(self->dev, self->child, NULL))
 CALL(process_remove, process_remove(self->dev, self->child))
-CALL(process_next, process_next(self->dev, self->child) == self->child ? 0 :
-     -errno)
+
+static int call_process_next(void *data)
+{
+	FIXTURE_DATA(fail) *self = data;
+	int ret = process_next(self->dev, self->child);
+
+	return ret == self->child ? 0 : ret < 0 ? ret : -ESRCH;
+}
 
 static int call_image_next(void *data)
 {
