@@ -264,7 +264,7 @@ static void reuse_pids(void)
 	}
 	if (!reused)
 		errx(1, "no number was used again");
-	printf("# %d processes had the number of an earlier one\n", reused);
+	fprintf(stderr, "%d processes had the number of an earlier one\n", reused);
 	close(dev);
 }
 
@@ -293,7 +293,7 @@ int main(int argc, char **argv)
 		snprintf(until, sizeof(until), "%ld", (long)end);
 		argv_exec[4] = until;
 		exec_again(argv_exec);
-		printf("# executed %s times\n", argv_exec[3]);
+		fprintf(stderr, "executed %s times\n", argv_exec[3]);
 	} else if (!strcmp(mode, "fork")) {
 		fork_many();
 	} else if (!strcmp(mode, "exit")) {

@@ -18,16 +18,14 @@ trap 'rm -rf "$work"' EXIT
 # run_mode MODE: the program's own verdict, and that it was sampled.
 run_mode()
 {
-	local before perf status taken
+	local before status taken
 
 	before=$(counter samples)
-	perf record -a -g -F 999 -e cpu-clock -o - -- sleep 100000 \
-		2>"$work/perf.log" >/dev/null &
-	perf=$!
-	"$work/program" "$1" "$seconds"
+	# Its exit status is that of the program, which starts when perf is ready.
+	perf record -a -g -F 999 -e cpu-clock -o - -- \
+		"$work/program" "$1" "$seconds" 2>"$work/log" >/dev/null
 	status=$?
-	kill -INT $perf
-	wait $perf
+	sed 's/^/# /' "$work/log"
 	taken=$(($(counter samples) - before))
 	say "$1: $taken samples"
 	[ $status -eq 0 ] && [ $taken -gt 0 ] && counters_add_up
