@@ -10,7 +10,7 @@ DESTDIR ?=
 export PREFIX DESTDIR
 
 .PHONY: all tools modules install install-tools modules_install check \
-	demo setup clean lint fuzz help
+	check-debug soak demo setup clean lint fuzz help
 
 all: tools modules
 
@@ -41,6 +41,17 @@ setup:
 check: setup
 	selftests/run
 
+# Under a kernel that looks for bugs; about an hour.
+check-debug: setup
+	selftests/vm/selftest --debug
+	selftests/run owners hostile kselftest-debug owners-debug unload-debug
+
+# MINUTES of sampling at the highest rate, under the same kernel.
+MINUTES ?= 30
+
+soak: setup
+	selftests/kselftest/vm --debug soak=$(MINUTES)
+
 demo: setup
 	selftests/demo/run
 
@@ -66,6 +77,8 @@ help:
 	@echo 'make modules         build the module only; KDIR=<kernel build folder>'
 	@echo 'make install         install both; PREFIX, DESTDIR, KDIR'
 	@echo 'make check           install what is missing, then run all tests'
+	@echo 'make check-debug     test the module in a kernel that looks for bugs'
+	@echo 'make soak            the same for long: MINUTES=<number>'
 	@echo 'make demo            the same, then show Haskell stacks from perf in a VM'
 	@echo 'make lint            static checks'
 	@echo 'make fuzz            fuzz the core and the tools; RUNS=<number> FUZZ=<targets>'

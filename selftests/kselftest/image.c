@@ -73,7 +73,7 @@ TEST_F(image, longer_than_it_says)
 	close(fd);
 }
 
-TEST_F(image, noise)
+TEST_F_TIMEOUT(image, noise, 300)
 {
 	int fd = open(SELF, O_RDONLY);
 	int taken = 0;

@@ -96,7 +96,7 @@ TEST_F(process, program_before_exec)
 }
 
 /* From the very first sample on, before and after its table is made. */
-TEST_F(process, first_samples)
+TEST_F_TIMEOUT(process, first_samples, 300)
 {
 	ASSERT_EQ(0, add_program(self->dev, self->exe, &self->image));
 	for (int i = 0; i < 50; i++) {
@@ -221,7 +221,7 @@ TEST_F(process, add_by_pid)
 	EXPECT_EQ(0, images(self->dev));
 }
 
-TEST_F(process, children_of_added)
+TEST_F_TIMEOUT(process, children_of_added, 300)
 {
 	int ours = 0;
 
@@ -343,7 +343,7 @@ TEST_F(process, library_registered_later)
 }
 
 /* An address that will never be known leads to few scans. */
-TEST_F(process, scans_back_off)
+TEST_F_TIMEOUT(process, scans_back_off, 300)
 {
 	__u64 before;
 
