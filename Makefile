@@ -44,7 +44,7 @@ check: setup
 # Under a kernel that looks for bugs; about an hour.
 check-debug: setup
 	selftests/vm/selftest --debug
-	selftests/run owners hostile kselftest-debug owners-debug unload-debug
+	selftests/run kselftest-debug owners-debug unload-debug
 
 # MINUTES of sampling at the highest rate, under the same kernel.
 MINUTES ?= 30
