@@ -139,7 +139,7 @@ programs_needed()
 		case $name in
 		exact | tight) echo "$args" ;;
 		first | by_pid | tracepoint) echo mixed && echo chain ;;
-		system_wide | bpftrace | unchanged) echo chain ;;
+		system_wide | bpftrace | bcc | unchanged) echo chain ;;
 		recordings) echo demo && echo demo-plain ;;
 		gap) echo deep ;;
 		complete_threads) echo complete_threads-thr ;;
@@ -282,6 +282,42 @@ test_bpftrace()
 	}
 }
 
+# bcc compiles its programs for this kernel, with the headers from /add.
+# folded FILE: are these the stacks of chain, root first, and a number?
+folded()
+{
+	awk '
+		{ all += $NF }
+		/^chain;Main_top_info;Main_loop_info;/ { good += $NF }
+		/;Main_f1_info;.*;Main_f11_info;Main_f12_info;Main_(spin|work)/ { deep += $NF }
+		END {
+			printf "# %d in all, %d from the root, %d through f12\n", all, good, deep
+			exit good < 0.95 * all || deep < 0.2 * all || all < 30
+		}' "$1" && return 0
+	cut -c 1-200 "$1" | head -n 20 | sed 's/^/# /'
+	return 1
+}
+
+test_bcc()
+{
+	local pid status release
+
+	release=$(uname -r)
+	ln -sfn "/add/src/linux-headers-$release" "/lib/modules/$release/build"
+	ln -sfn "/add/src/linux-headers-${release%-*}-common" \
+		"/lib/modules/$release/source"
+	"$fixtures/chain" 600 >/dev/null &
+	pid=$!
+	profile-bpfcc -f -U -F 49 -p "$pid" 4 >profile.out 2>log &&
+		folded profile.out &&
+		offcputime-bpfcc -f -U -p "$pid" 3 >offcpu.out 2>>log &&
+		folded offcpu.out
+	status=$?
+	kill "$pid"
+	[ "$status" -eq 0 ] || tail -n 5 log | sed 's/^/# /'
+	return $status
+}
+
 test_complete_threads()
 {
 	run_counted threads-thr 1000 "$fixtures/threads-thr" 15 50 +RTS -N2 -A64k -kc2k -kb1k
@@ -404,7 +440,7 @@ all_tests()
 	echo gap
 	echo gc
 	printf '%s\n' complete_threads complete_threads_dyn complete_pandoc \
-		complete_shellcheck system_wide by_pid tracepoint bpftrace \
+		complete_shellcheck system_wide by_pid tracepoint bpftrace bcc \
 		recordings first unchanged
 }
 
