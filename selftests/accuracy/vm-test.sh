@@ -316,7 +316,7 @@ test_bcc()
 	status=$?
 	kill "$pid"
 	[ "$status" -eq 0 ] || tail -n 5 log | sed 's/^/# /'
-	return $status
+	return "$status"
 }
 
 test_complete_threads()
