@@ -209,7 +209,9 @@ static int check_options(const struct options *o, bool args)
 	if (o->show && (!add || o->symbols_only))
 		return usage_error("what is shown is told when a program is registered",
 				   "");
-	if (o->own && (!add || o->symbols_only))
+	if (o->own && o->symbols_only)
+		return usage_error("--own and --symbols-only exclude each other", "");
+	if (o->own && !add)
 		return usage_error("--own needs a program or -p", "");
 	if (o->symbols_only && o->no_symbols)
 		return usage_error("--symbols-only and --no-symbols exclude each other",

@@ -386,7 +386,8 @@ test_own()
 		shows "program .* $out/prog  --own" &&
 		succeeds --remove "$prog" && succeeds --list && lacks "/prog( |$)" &&
 		fails 2 '--own needs a program or -p' --own --list &&
-		fails 2 '--own needs a program or -p' --own --symbols-only "$prog"
+		fails 2 '--own and --symbols-only exclude each other' \
+			--own --symbols-only "$prog"
 }
 
 # Between the reading of a file and its registration.
