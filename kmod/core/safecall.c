@@ -37,12 +37,12 @@ static bool is_cap(struct hsu_walk *w, const struct hsunwind_ghc *ghc, u64 cap)
  * (rts/Schedule.c, suspendThread(); rts/Task.h, GHC 8.8 to 9.10).
  */
 static bool is_record(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-		      u64 incall, u64 task_cap)
+		      u64 incall, u64 cap)
 {
 	u64 suspended[2];	/* thread, Capability */
-	u64 cap, tso;
+	u64 tso;
 
-	if (!hsu_read(w, task_cap, &cap, 8) || !is_cap(w, ghc, cap) ||
+	if (!is_cap(w, ghc, cap) ||
 	    !hsu_read(w, incall + ghc->incall_suspended, suspended,
 		      sizeof(suspended)))
 		return false;
@@ -53,9 +53,12 @@ static bool is_record(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		tso == suspended[0]);
 }
 
-/* The innermost call-in record of an OS thread, if this is its Task. */
+/*
+ * The innermost call-in record of an OS thread, if this is its Task, and the
+ * Capability that it has, or had last.
+ */
 static u64 task_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-		       u64 task)
+		       u64 task, u64 *cap)
 {
 	u64 incall, back, at;
 	u32 i;
@@ -66,27 +69,11 @@ static u64 task_incall(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		at = task + ghc->task_incall[i];
 		if (hsu_read(w, at, &incall, 8) && incall && incall % 8 == 0 &&
 		    hsu_read(w, incall + ghc->incall_task, &back, 8) &&
-		    back == task &&
-		    is_record(w, ghc, incall, at - ghc->task_cap))
+		    back == task && hsu_read(w, at - ghc->task_cap, cap, 8) &&
+		    is_record(w, ghc, incall, *cap))
 			return incall;
 	}
 	return 0;
-}
-
-/* The Capability that a Task has, or had last: next to its records. */
-static bool task_cap(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
-		     u64 task, u64 incall, u64 *cap)
-{
-	u64 found;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(ghc->task_incall); i++) {
-		u64 at = task + ghc->task_incall[i];
-
-		if (hsu_read(w, at, &found, 8) && found == incall)
-			return hsu_read(w, at - ghc->task_cap, cap, 8) && *cap;
-	}
-	return false;
 }
 
 /*
@@ -118,10 +105,8 @@ static u64 incall_among(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 		if (base_reg && (!task || task % 8 ||
 				 !hsu_read(w, task + ghc->reg_task, &task, 8)))
 			continue;
-		incall = task_incall(w, ghc, task);
-		if (incall && base_reg &&
-		    (!task_cap(w, ghc, task, incall, &cap) ||
-		     cap + ghc->cap_reg != words[i]))
+		incall = task_incall(w, ghc, task, &cap);
+		if (incall && base_reg && cap + ghc->cap_reg != words[i])
 			incall = 0;
 	}
 	return incall;
@@ -215,9 +200,8 @@ static bool current_chunk(struct hsu_walk *w, const struct hsunwind_ghc *ghc,
 	u32 i;
 
 	if (!hsu_read(w, incall + ghc->incall_task, &task, 8) ||
-	    !task_cap(w, ghc, task, incall, &cap) ||
-	    !hsu_read(w, cap + ghc->cap_reg + ghc->reg_tso, &w->tso,
-		      8))
+	    task_incall(w, ghc, task, &cap) != incall ||
+	    !hsu_read(w, cap + ghc->cap_reg + ghc->reg_tso, &w->tso, 8))
 		return false;
 	if (w->tso)
 		return hsu_thread_chunk(w, ghc, w->tso, chunk);
