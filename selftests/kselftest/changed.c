@@ -44,34 +44,19 @@ FIXTURE_VARIANT_ADD(changed, tmpfs) { .dir = "/dev/shm" };
 
 static const char *chain_of(const char *exe)
 {
-	static char line[256];
-	struct target t;
-
-	target_start(&t, exe, exe);
-	snprintf(line, sizeof(line), "%s", target_ask(&t, 's'));
-	target_stop(&t);
-	return line;
+	return target_once(exe, exe, 's');
 }
 
 FIXTURE_SETUP(changed)
 {
-	__u32 from, to;
-
 	/* Mounts of a test are its own. */
 	ASSERT_EQ(0, unshare(CLONE_NEWNS));
 	ASSERT_EQ(0, mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
 	self->dev = open(DEVICE, O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->dev);
 	ASSERT_EQ(0, remove_all(self->dev));
-	snprintf(self->dir, sizeof(self->dir), "%s/hsunwind-XXXXXX",
-		 variant->dir);
-	ASSERT_NE(NULL, mkdtemp(self->dir));
-	snprintf(self->exe, sizeof(self->exe), "%s/exe", self->dir);
-	snprintf(self->other, sizeof(self->other), "%s/other", self->dir);
-	copy_self(self->exe);
-	copy_self(self->other);
-	chain_f2(&from, &to);
-	test_image_init(&self->image, self->exe, from, to);
+	copies_make(variant->dir, self->dir, self->exe, self->other,
+		    &self->image);
 	/* Its mtime is one that the next write does not have. */
 	pause_ms(20);
 	ASSERT_EQ(0, image_add(self->dev, self->exe, HSUNWIND_ADD_PROGRAM,

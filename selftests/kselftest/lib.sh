@@ -34,6 +34,17 @@ result()
 	fi
 }
 
+# subtests PROGRAM: it prints KTAP itself, which is indented.
+subtests()
+{
+	local status
+
+	"./$1" >log
+	status=$?
+	sed 's/^TAP version.*/KTAP version 1/; s/^/  /' log
+	result $status "$1"
+}
+
 # Waits up to $1 seconds for the rest to succeed.
 eventually()
 {

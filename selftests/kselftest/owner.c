@@ -39,21 +39,13 @@ FIXTURE(owner)
 
 FIXTURE_SETUP(owner)
 {
-	__u32 from, to;
-
 	self->dev = open(DEVICE, O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->dev);
 	ASSERT_EQ(0, remove_all(self->dev));
 	write_file("/proc/sys/kernel/perf_event_paranoid", "-1");
-	snprintf(self->dir, sizeof(self->dir), "/dev/shm/hsunwind-XXXXXX");
-	ASSERT_NE(NULL, mkdtemp(self->dir));
+	copies_make("/dev/shm", self->dir, self->exe, self->other,
+		    &self->image);
 	ASSERT_EQ(0, chmod(self->dir, 0755));
-	snprintf(self->exe, sizeof(self->exe), "%s/exe", self->dir);
-	snprintf(self->other, sizeof(self->other), "%s/other", self->dir);
-	copy_self(self->exe);
-	copy_self(self->other);
-	chain_f2(&from, &to);
-	test_image_init(&self->image, self->exe, from, to);
 }
 
 FIXTURE_TEARDOWN(owner)
@@ -68,7 +60,6 @@ static const char *chain_of(unsigned int id, const char *exe,
 			    const char *other, char what)
 {
 	static char line[256];
-	struct target t = {};
 	int fd[2];
 	pid_t pid;
 	ssize_t n;
@@ -81,10 +72,8 @@ static const char *chain_of(unsigned int id, const char *exe,
 
 		if (id)
 			become(id);
-		target_start(&t, exe, other);
-		names = target_ask(&t, what);
+		names = target_once(exe, other, what);
 		n = write(fd[1], names, strlen(names));
-		target_stop(&t);
 		_exit(n < 0);
 	}
 	close(fd[1]);

@@ -48,20 +48,11 @@ FIXTURE_VARIANT_ADD(process, tmpfs) { .dir = "/dev/shm" };
 
 FIXTURE_SETUP(process)
 {
-	__u32 from, to;
-
 	self->dev = open(DEVICE, O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, self->dev);
 	ASSERT_EQ(0, remove_all(self->dev));
-	snprintf(self->dir, sizeof(self->dir), "%s/hsunwind-XXXXXX",
-		 variant->dir);
-	ASSERT_NE(NULL, mkdtemp(self->dir));
-	snprintf(self->exe, sizeof(self->exe), "%s/exe", self->dir);
-	snprintf(self->other, sizeof(self->other), "%s/other", self->dir);
-	copy_self(self->exe);
-	copy_self(self->other);
-	chain_f2(&from, &to);
-	test_image_init(&self->image, self->exe, from, to);
+	copies_make(variant->dir, self->dir, self->exe, self->other,
+		    &self->image);
 }
 
 FIXTURE_TEARDOWN(process)

@@ -114,6 +114,22 @@ void copy_self(const char *to)
 		errx(1, "cannot copy to %s", to);
 }
 
+void copies_make(const char *where, char *dir, char *exe, char *other,
+		 struct test_image *image)
+{
+	__u32 from, to;
+
+	snprintf(dir, 64, "%s/hsunwind-XXXXXX", where);
+	if (!mkdtemp(dir))
+		err(1, "%s", dir);
+	snprintf(exe, 80, "%s/exe", dir);
+	snprintf(other, 80, "%s/other", dir);
+	copy_self(exe);
+	copy_self(other);
+	chain_f2(&from, &to);
+	test_image_init(image, exe, from, to);
+}
+
 void pause_ms(long ms)
 {
 	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
@@ -163,4 +179,15 @@ const char *target_ask(const struct target *t, char what)
 		len++;
 	line[len] = 0;
 	return line;
+}
+
+const char *target_once(const char *exe, const char *other, char what)
+{
+	struct target t;
+	const char *names;
+
+	target_start(&t, exe, other);
+	names = target_ask(&t, what);
+	target_stop(&t);
+	return names;
 }

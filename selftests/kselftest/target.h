@@ -18,6 +18,8 @@
 
 #include <sys/types.h>
 
+#include "device.h"
+
 #define BY_MODULE "leaf f3 f2"
 #define BY_KERNEL "leaf f3 f2 f1 main"
 
@@ -30,6 +32,13 @@ struct target {
 void copy_self(const char *to);
 
 /*
+ * Makes two of them in a new folder in @where, and the image of the first. The
+ * names go to @dir (64 bytes), @exe and @other (80 each). Exits if it cannot.
+ */
+void copies_make(const char *where, char *dir, char *exe, char *other,
+		 struct test_image *image);
+
+/*
  * Runs @exe, a copy of the test program; @other is the file for the letters v
  * and m. Exits if it cannot. Returns when it has been executed.
  */
@@ -38,6 +47,9 @@ void target_stop(struct target *t);
 
 /* Lets it do something; returns the chain that it writes. */
 const char *target_ask(const struct target *t, char what);
+
+/* Likewise, of one that is started for that and stopped again. */
+const char *target_once(const char *exe, const char *other, char what);
 
 /* For the test program's main() if it has two arguments. */
 int target_main(char **argv);
